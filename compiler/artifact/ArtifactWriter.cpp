@@ -1,0 +1,198 @@
+// ArtifactWriter - see ArtifactWriter.h. The plan through FlatBuffers, then the
+// sections one after another, then the header that knows them all.
+#include "compiler/artifact/ArtifactWriter.h"
+
+#include "pascaline/artifact_generated.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace pascaline {
+namespace {
+
+using namespace artifact;
+
+static_assert(int(fb::ElementType_MAX) == int(ElementType::boolean) &&
+                  int(fb::BufferKind_MAX) == int(BufferKind::counters) &&
+                  int(fb::ArgumentKind_MAX) == int(ArgumentKind::scalar64) &&
+                  int(fb::Role_MAX) == int(Role::secondary) &&
+                  int(fb::Limit_MAX) == int(Limit::latency),
+              "artifact.fbs and artifact.h name the same numbers");
+
+using Builder = flatbuffers::FlatBufferBuilder;
+template <class T> using Offset = flatbuffers::Offset<T>;
+template <class T> using OffsetVector = std::vector<Offset<T>>;
+
+OffsetVector<fb::Tensor> buildTensors(Builder &builder,
+                                      const std::vector<Tensor> &tensors) {
+  OffsetVector<fb::Tensor> result;
+  for (const Tensor &tensor : tensors) {
+    auto name = builder.CreateString(tensor.name);
+    auto shape = builder.CreateVector(tensor.shape);
+    result.push_back(fb::CreateTensor(
+        builder, name, fb::ElementType(tensor.type), shape, tensor.buffer));
+  }
+  return result;
+}
+
+OffsetVector<fb::Launch> buildLaunches(Builder &builder,
+                                       const std::vector<Launch> &launches) {
+  OffsetVector<fb::Launch> result;
+  for (const Launch &launch : launches) {
+    std::vector<fb::Argument> arguments;
+    for (const Argument &argument : launch.arguments)
+      arguments.emplace_back(argument.value, argument.buffer,
+                             fb::ArgumentKind(argument.kind));
+    OffsetVector<flatbuffers::String> nodes;
+    for (const std::string &node : launch.nodes)
+      nodes.push_back(builder.CreateSharedString(node));
+    auto argumentVector = builder.CreateVectorOfStructs(arguments);
+    auto nodeVector = builder.CreateVector(nodes);
+    result.push_back(fb::CreateLaunch(
+        builder, launch.kernel, launch.grid[0], launch.grid[1], launch.grid[2],
+        argumentVector, nodeVector, launch.flops, launch.bytes,
+        fb::Role(launch.role), fb::Limit(launch.limit)));
+  }
+  return result;
+}
+
+void buildPlan(Builder &builder, const ArtifactContents &contents) {
+  std::vector<fb::Buffer> buffers;
+  for (const Buffer &buffer : contents.buffers)
+    buffers.emplace_back(buffer.offset, buffer.bytes,
+                         fb::BufferKind(buffer.kind));
+  OffsetVector<fb::Kernel> kernels;
+  for (const Kernel &kernel : contents.kernels) {
+    auto entry = builder.CreateString(kernel.entry);
+    kernels.push_back(fb::CreateKernel(
+        builder, entry, kernel.block[0], kernel.block[1], kernel.block[2],
+        kernel.staticSharedBytes, kernel.dynamicSharedBytes, kernel.registers));
+  }
+  // One statement each: the order of building is the order of the bytes.
+  auto model = builder.CreateString(contents.model);
+  auto producer = builder.CreateString(contents.producer);
+  auto chip = builder.CreateString(contents.chip);
+  auto inputs = builder.CreateVector(buildTensors(builder, contents.inputs));
+  auto outputs = builder.CreateVector(buildTensors(builder, contents.outputs));
+  auto bufferVector = builder.CreateVectorOfStructs(buffers);
+  auto kernelVector = builder.CreateVector(kernels);
+  auto launches =
+      builder.CreateVector(buildLaunches(builder, contents.launches));
+  auto init = builder.CreateVector(buildLaunches(builder, contents.init));
+  builder.Finish(fb::CreatePlan(builder, model, producer, chip, inputs, outputs,
+                                bufferVector, kernelVector, launches, init,
+                                contents.arenaBytes, contents.weightsBytes,
+                                contents.counterBytes,
+                                contents.lowerBoundBytes),
+                 fb::PlanIdentifier());
+}
+
+// Everything before the weights: `bytes` ends where they start.
+bool buildHead(const ArtifactContents &contents, std::string &bytes,
+               std::string &error) {
+  if (contents.ptx.find('\0') != std::string::npos) {
+    error = "PTX holds a zero byte at " +
+            std::to_string(contents.ptx.find('\0')) + "; it must be text";
+    return false;
+  }
+  if (contents.weightsBytes < contents.weightsSectionBytes) {
+    error = "weights of " + std::to_string(contents.weightsSectionBytes) +
+            " bytes do not fit the " + std::to_string(contents.weightsBytes) +
+            " bytes that the plan gives them on the device";
+    return false;
+  }
+  Builder builder;
+  buildPlan(builder, contents);
+
+  Header header = {};
+  bytes.assign(sizeof(Header), '\0');
+  auto place = [&](SectionIndex index, const void *data, uint64_t size,
+                   uint64_t alignment) {
+    bytes.resize((bytes.size() + alignment - 1) / alignment * alignment);
+    header.sections[index] = {bytes.size(), size, hash64(data, size)};
+  };
+  auto append = [&](SectionIndex index, const void *data, uint64_t size) {
+    place(index, data, size, kSectionAlignment);
+    bytes.append(static_cast<const char *>(data), size);
+  };
+  append(kPlan, builder.GetBufferPointer(), builder.GetSize());
+  append(kPtx, contents.ptx.c_str(), contents.ptx.size() + 1);
+  append(kCubin, contents.cubin.data(), contents.cubin.size());
+  place(kWeights, contents.weights, contents.weightsSectionBytes,
+        contents.weightsSectionBytes ? kWeightsAlignment : kSectionAlignment);
+
+  memcpy(header.magic, kMagic, sizeof kMagic);
+  header.formatVersion = kFormatVersion;
+  header.headerBytes = sizeof(Header);
+  header.targetSm = kTargetSm;
+  header.fileBytes = bytes.size() + contents.weightsSectionBytes;
+  header.checksum = hash64(&header, offsetof(Header, checksum));
+  memcpy(&bytes[0], &header, sizeof header);
+  return true;
+}
+
+// All of it, or false with errno set.
+bool writeAll(int file, const void *data, uint64_t bytes) {
+  const char *at = static_cast<const char *>(data);
+  while (bytes > 0) {
+    ssize_t written = write(file, at, bytes);
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written < 0)
+      return false;
+    at += written;
+    bytes -= uint64_t(written);
+  }
+  return true;
+}
+
+} // namespace
+
+bool serializeArtifact(const ArtifactContents &contents, std::string &bytes,
+                       std::string &error) {
+  if (!buildHead(contents, bytes, error))
+    return false;
+  if (contents.weightsSectionBytes)
+    bytes.append(static_cast<const char *>(contents.weights),
+                 contents.weightsSectionBytes);
+  return true;
+}
+
+bool writeArtifact(const ArtifactContents &contents, const std::string &path,
+                   std::string &error) {
+  std::string head;
+  if (!buildHead(contents, head, error))
+    return false;
+  std::string temporary = path + ".XXXXXX";
+  int file = mkstemp(&temporary[0]);
+  if (file < 0) {
+    error = path + ": cannot be created: " + strerror(errno);
+    return false;
+  }
+  // mkstemp makes a private file; give it the mode any other output would have.
+  mode_t mask = umask(0);
+  umask(mask);
+  bool done = fchmod(file, 0666 & ~mask) == 0 &&
+              writeAll(file, head.data(), head.size()) &&
+              writeAll(file, contents.weights, contents.weightsSectionBytes);
+  int reason = errno;
+  if (close(file) != 0 && done) {
+    done = false;
+    reason = errno;
+  }
+  if (done && rename(temporary.c_str(), path.c_str()) != 0) {
+    done = false;
+    reason = errno;
+  }
+  if (!done) {
+    unlink(temporary.c_str());
+    error = path + ": cannot be written: " + strerror(reason);
+  }
+  return done;
+}
+
+} // namespace pascaline
