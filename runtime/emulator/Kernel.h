@@ -37,9 +37,16 @@
 
 namespace pascaline::emulator {
 
-inline constexpr uint64_t kGlobalWindowBytes = uint64_t(1) << 38; // 256 GiB of address space
+// 1 TiB of address space: half for device memory, half for the shared windows
+// of up to 64 workers.
+inline constexpr uint64_t kGlobalWindowBytes = uint64_t(1) << 40;
 inline constexpr uint64_t kGuardBytes = uint64_t(1) << 32;
 inline constexpr uint64_t kLocalWindowBytes = uint64_t(1) << 16; // sizes above it are refused
+
+// Or-ed into `mode` / `op` of the shuffle and vote hooks by the old forms of the
+// instructions, those without .sync: they mean the lanes that take the same
+// branch, which scheduling finds out by who arrives.
+inline constexpr uint32_t kWithoutSync = 0x100;
 
 // What generated code knows of the thread it runs. Fields are read by
 // generated code at fixed offsets: keep standard layout, add at the end.
