@@ -6,9 +6,7 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace pascaline {
@@ -167,17 +165,23 @@ bool writeArtifact(const ArtifactContents &contents, const std::string &path,
   std::string head;
   if (!buildHead(contents, head, error))
     return false;
-  std::string temporary = path + ".XXXXXX";
-  int file = mkstemp(&temporary[0]);
+  // A name of this process's own, so that two compiles to one path do not mix;
+  // one left by a process that was killed is passed over.
+  std::string temporary;
+  int file = -1;
+  for (int attempt = 0; file < 0 && attempt < 100; ++attempt) {
+    temporary = path + "." + std::to_string(getpid()) + "-" +
+                std::to_string(attempt) + ".tmp";
+    file =
+        open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file < 0 && errno != EEXIST)
+      break;
+  }
   if (file < 0) {
     error = path + ": cannot be created: " + strerror(errno);
     return false;
   }
-  // mkstemp makes a private file; give it the mode any other output would have.
-  mode_t mask = umask(0);
-  umask(mask);
-  bool done = fchmod(file, 0666 & ~mask) == 0 &&
-              writeAll(file, head.data(), head.size()) &&
+  bool done = writeAll(file, head.data(), head.size()) &&
               writeAll(file, contents.weights, contents.weightsSectionBytes);
   int reason = errno;
   if (close(file) != 0 && done) {

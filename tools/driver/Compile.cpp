@@ -1,0 +1,210 @@
+#include "tools/driver/Compile.h"
+
+#include "compiler/artifact/PlanToArtifact.h"
+#include "compiler/import/Importer.h"
+#include "compiler/ir/plan/PlanDialect.h"
+#include "compiler/target/Chip.h"
+#include "compiler/target/Ptx.h"
+#include "passes/Passes.h"
+#include "passes/Pipelines.h"
+#include "tools/driver/Diagnostics.h"
+#include "tools/driver/Instruments.h"
+
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Pass/PassManager.h"
+
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <functional>
+
+using namespace mlir;
+
+namespace pascaline {
+namespace {
+
+class Compilation {
+public:
+  Compilation(const CompileOptions &options, std::string &error)
+      : options(options), error(error) {
+    DialectRegistry registry;
+    registerPtxTranslations(registry);
+    context.appendDialectRegistry(registry);
+    loadImportDialects(context);
+  }
+
+  bool run();
+
+private:
+  bool import();
+  bool runPasses(StringRef what, const std::function<void(PassManager &)> &fill);
+  bool lowerKernels(bool emit);
+  bool writeArtifactFile();
+  bool writeIr(Operation *op);
+  bool writeKernels(
+      const std::function<bool(plan::KernelOp, llvm::raw_ostream &)> &print);
+  bool writeText(const std::function<void(llvm::raw_ostream &)> &print);
+
+  const CompileOptions &options;
+  std::string &error;
+  MLIRContext context;
+  std::unique_ptr<IrDump> dump;
+  Progress progress;
+  OwningOpRef<ModuleOp> module;
+};
+
+bool Compilation::import() {
+  progress.stage("importing " + options.model);
+  ImportOptions import;
+  for (const std::string &text : options.shapes)
+    if (!parseShapeBinding(text, import.shapes.emplace_back(), error))
+      return false;
+  module = importOnnxFile(context, options.model, import, error);
+  if (!module)
+    return false;
+  dump->write(*module, "import");
+  return true;
+}
+
+bool Compilation::runPasses(StringRef what,
+                            const std::function<void(PassManager &)> &fill) {
+  progress.stage(what);
+  DiagnosticCollector diagnostics(context, options.model);
+  PassManager pm(&context);
+  if (auto instrumentation = dump->instrumentation())
+    pm.addInstrumentation(std::move(instrumentation));
+  fill(pm);
+  if (succeeded(pm.run(*module)) && !diagnostics.failed())
+    return true;
+  error = diagnostics.sentence();
+  return false;
+}
+
+bool Compilation::lowerKernels(bool emit) {
+  int64_t total = llvm::range_size(module->getOps<plan::KernelOp>());
+  bool done = runPasses("lowering kernels", [&](PassManager &pm) {
+    OpPassManager &kernel = pm.nest<plan::KernelOp>();
+    buildKernelLoweringPipeline(kernel.nest<ModuleOp>());
+    if (emit) {
+      kernel.addPass(createEmitPtx());
+      pm.addInstrumentation(std::make_unique<KernelCounter>(progress, total));
+    }
+  });
+  if (done)
+    dump->write(*module, "lower-kernels");
+  return done;
+}
+
+bool Compilation::run() {
+  const Chip *chip = findChip(options.chip);
+  if (!chip) {
+    error = "unknown chip \"" + options.chip + "\"; known are";
+    for (const Chip &known : allChips())
+      error += " " + known.name.str();
+    return false;
+  }
+  dump = IrDump::open(options.dumpDirectory, error);
+  if (!dump || !import())
+    return false;
+  if (options.stage == Stage::Graph)
+    return writeIr(*module);
+
+  if (!runPasses("optimising the graph",
+                 [](PassManager &pm) { buildGraphPipeline(pm); }))
+    return false;
+  if (options.stage == Stage::Fused)
+    return writeIr(*module);
+
+  if (!runPasses("generating kernels", [&](PassManager &pm) {
+        buildPlanPipeline(pm, options.chip);
+      }))
+    return false;
+  if (options.stage == Stage::Plan) {
+    auto programs = module->getOps<plan::ProgramOp>();
+    return writeIr(*programs.begin());
+  }
+  if (options.stage == Stage::Kernel)
+    return writeKernels([](plan::KernelOp kernel, llvm::raw_ostream &os) {
+      printIr(kernel, os);
+      return true;
+    });
+
+  if (!lowerKernels(/*emit=*/options.stage != Stage::Llvm))
+    return false;
+  switch (options.stage) {
+  case Stage::Llvm:
+    return writeKernels([&](plan::KernelOp kernel, llvm::raw_ostream &os) {
+      DiagnosticCollector diagnostics(context, options.model);
+      FailureOr<std::string> text = emitLlvmIr(kernel.getKernelModule());
+      if (failed(text)) {
+        error = diagnostics.sentence();
+        return false;
+      }
+      os << *text;
+      return true;
+    });
+  case Stage::Ptx: {
+    std::vector<std::string> kernels;
+    for (auto kernel : module->getOps<plan::KernelOp>())
+      kernels.push_back(kernel.getPtx()->str());
+    return writeText(
+        [&](llvm::raw_ostream &os) { os << linkPtx(kernels); });
+  }
+  default:
+    return writeArtifactFile();
+  }
+}
+
+bool Compilation::writeArtifactFile() {
+  progress.stage("writing " + options.output);
+  PlannedArtifact artifact;
+  DiagnosticCollector diagnostics(context, options.model);
+  if (failed(planToArtifact(*module, llvm::sys::path::filename(options.model),
+                            *findChip(options.chip), artifact))) {
+    error = diagnostics.sentence();
+    return false;
+  }
+  return writeArtifact(artifact.contents, options.output, error);
+}
+
+bool Compilation::writeIr(Operation *op) {
+  if (!StringRef(options.output).ends_with(".mlirbc"))
+    return writeText([&](llvm::raw_ostream &os) { printIr(op, os); });
+  return writeText([&](llvm::raw_ostream &os) {
+    (void)writeBytecodeToFile(op, os);
+  });
+}
+
+bool Compilation::writeKernels(
+    const std::function<bool(plan::KernelOp, llvm::raw_ostream &)> &print) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  for (auto kernel : module->getOps<plan::KernelOp>())
+    if (!print(kernel, os))
+      return false;
+  return writeText([&](llvm::raw_ostream &os) { os << text; });
+}
+
+bool Compilation::writeText(
+    const std::function<void(llvm::raw_ostream &)> &print) {
+  std::string path = options.output.empty() ? "-" : options.output;
+  llvm::Error failure =
+      llvm::writeToOutput(path, [&](llvm::raw_ostream &os) -> llvm::Error {
+        print(os);
+        return llvm::Error::success();
+      });
+  if (!failure)
+    return true;
+  error = path + ": cannot be written: " + llvm::toString(std::move(failure));
+  return false;
+}
+
+} // namespace
+
+bool compileModel(const CompileOptions &options, std::string &error) {
+  Compilation compilation(options, error);
+  return compilation.run();
+}
+
+} // namespace pascaline

@@ -1,0 +1,85 @@
+// pascaline-compile - an ONNX model to model.pasc, or to the text of a stage.
+
+#include "tools/driver/Compile.h"
+
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <unistd.h>
+
+using namespace llvm;
+using namespace pascaline;
+
+namespace {
+
+enum Exit { kDone = 0, kRefused = 1, kUsage = 2 };
+
+[[noreturn]] void refuse(const std::string &sentence) {
+  errs() << "pascaline-compile: " << sentence << '\n';
+  errs().flush();
+  // No destructors: after a fatal error inside LLVM there is nothing to save.
+  _exit(kRefused);
+}
+
+void onFatalError(void *, const char *reason, bool) {
+  refuse(std::string("internal error in code generation: ") + reason);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  cl::OptionCategory category("pascaline-compile options");
+  cl::opt<std::string> model(cl::Positional, cl::Required,
+                             cl::value_desc("MODEL.onnx"), cl::desc("MODEL.onnx"),
+                             cl::cat(category));
+  cl::opt<std::string> output("o", cl::value_desc("file"),
+                              cl::desc("Where the result goes; text goes to "
+                                       "standard output without it"),
+                              cl::cat(category));
+  cl::list<std::string> shapes(
+      "shape", cl::value_desc("NAME=1x3x224x224"),
+      cl::desc("Bind an input's dimensions; again for each input"),
+      cl::cat(category));
+  cl::opt<Stage> stage(
+      "emit", cl::desc("Stop after a stage and print it:"),
+      cl::values(
+          clEnumValN(Stage::Graph, "graph", "the graph as imported"),
+          clEnumValN(Stage::Fused, "fused", "groups, one a kernel"),
+          clEnumValN(Stage::Plan, "plan", "launches and memory"),
+          clEnumValN(Stage::Kernel, "kernel", "the kernels' IR"),
+          clEnumValN(Stage::Llvm, "llvm", "the kernels' LLVM IR"),
+          clEnumValN(Stage::Ptx, "ptx", "the PTX module"),
+          clEnumValN(Stage::Pasc, "pasc", "the artifact (default)")),
+      cl::init(Stage::Pasc), cl::cat(category));
+  cl::opt<std::string> dump(
+      "dump-ir", cl::value_desc("folder"),
+      cl::desc("Write a numbered file after each pass that changed something"),
+      cl::cat(category));
+  cl::opt<std::string> chip(
+      "chip", cl::value_desc("card"), cl::init("gtx1080ti"),
+      cl::desc("Tune tiles for gtx1080ti, titanx, titanxp, p40, p4 or p6000"),
+      cl::cat(category));
+  cl::HideUnrelatedOptions(category);
+  if (!cl::ParseCommandLineOptions(
+          argc, argv, "Compiles an ONNX model for Pascal GPUs (sm_61).\n",
+          &errs()))
+    return kUsage;
+  if (stage == Stage::Pasc && (output.empty() || output == "-")) {
+    errs() << "pascaline-compile: an artifact needs a file: -o OUT.pasc\n";
+    return kUsage;
+  }
+
+  install_fatal_error_handler(onFatalError);
+  CompileOptions options;
+  options.model = model;
+  options.output = output;
+  options.shapes.assign(shapes.begin(), shapes.end());
+  options.stage = stage;
+  options.dumpDirectory = dump;
+  options.chip = chip;
+  std::string error;
+  if (!compileModel(options, error))
+    refuse(error);
+  return kDone;
+}
