@@ -79,13 +79,24 @@ void registerPtxTranslations(mlir::DialectRegistry &registry) {
   mlir::registerNVVMDialectTranslation(registry);
 }
 
-mlir::FailureOr<std::string> emitPtx(mlir::ModuleOp kernel) {
-  std::string error;
-  std::unique_ptr<TargetMachine> machine = createMachine(error);
+namespace {
+
+/// A kernel as a clean LLVM module, with the machine to compile it for.
+struct Translation {
+  std::string error; ///< what LLVM reported
+  std::unique_ptr<TargetMachine> machine;
+  LLVMContext context;
+  std::unique_ptr<Module> module;
+
+  mlir::LogicalResult translate(mlir::ModuleOp kernel);
+};
+
+} // namespace
+
+mlir::LogicalResult Translation::translate(mlir::ModuleOp kernel) {
+  machine = createMachine(error);
   if (!machine)
     return kernel.emitError("this LLVM has no NVPTX target: ") << error;
-
-  LLVMContext context;
   // Without a handler LLVM prints errors and ends the process.
   context.setDiagnosticHandlerCallBack(
       [](const DiagnosticInfo *info, void *sink) {
@@ -96,23 +107,38 @@ mlir::FailureOr<std::string> emitPtx(mlir::ModuleOp kernel) {
         info->print(printer);
       },
       &error);
-  std::unique_ptr<Module> module =
-      mlir::translateModuleToLLVMIR(kernel, context);
+  module = mlir::translateModuleToLLVMIR(kernel, context);
   if (!module)
     return mlir::failure();
   module->setTargetTriple(kTriple);
   module->setDataLayout(machine->createDataLayout());
   clean(*module, *machine);
+  return mlir::success();
+}
 
+mlir::FailureOr<std::string> emitLlvmIr(mlir::ModuleOp kernel) {
+  Translation translation;
+  if (failed(translation.translate(kernel)))
+    return mlir::failure();
+  std::string text;
+  raw_string_ostream(text) << *translation.module;
+  return text;
+}
+
+mlir::FailureOr<std::string> emitPtx(mlir::ModuleOp kernel) {
+  Translation translation;
+  if (failed(translation.translate(kernel)))
+    return mlir::failure();
   SmallString<0> text;
   raw_svector_ostream stream(text);
   legacy::PassManager codegen;
-  if (machine->addPassesToEmitFile(codegen, stream, nullptr,
-                                   CodeGenFileType::AssemblyFile))
+  if (translation.machine->addPassesToEmitFile(codegen, stream, nullptr,
+                                               CodeGenFileType::AssemblyFile))
     return kernel.emitError("this LLVM's NVPTX target writes no assembly");
-  codegen.run(*module);
-  if (!error.empty())
-    return kernel.emitError("kernel does not compile to PTX: ") << error;
+  codegen.run(*translation.module);
+  if (!translation.error.empty())
+    return kernel.emitError("kernel does not compile to PTX: ")
+           << translation.error;
   return text.str().str();
 }
 

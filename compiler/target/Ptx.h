@@ -23,6 +23,9 @@ void registerPtxTranslations(mlir::DialectRegistry &registry);
 /// is emitted at the module.
 llvm::FailureOr<std::string> emitPtx(mlir::ModuleOp kernel);
 
+/// The LLVM IR from which emitPtx makes PTX, as text.
+llvm::FailureOr<std::string> emitLlvmIr(mlir::ModuleOp kernel);
+
 /// One PTX module of several, in the given order. Their symbols must differ;
 /// the kernels' generators prefix them with the entry's name.
 std::string linkPtx(llvm::ArrayRef<std::string> modules);
