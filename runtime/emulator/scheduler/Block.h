@@ -1,0 +1,218 @@
+// Block.h - runs one block of a grid at a time, on one worker.
+//
+// A kernel that never waits is called in a loop, thread after thread. One that
+// does (KernelInfo::switches) gets a fiber a thread:
+//
+//   - a fiber runs threads from the fresh ones until one of them waits; that
+//     thread then keeps the fiber and its stack, and the next fresh thread
+//     starts on another. So a block needs as many stacks as threads wait at
+//     the same time, and threads that do not wait cost no switch;
+//   - who waits goes to the first ready thread, else to a fresh one. Who
+//     completes a barrier or a shuffle makes the others ready, in order, and
+//     goes on itself;
+//   - when nobody is ready or fresh and threads still wait, that is a
+//     deadlock, and the launch fails with a sentence that says who waits where.
+//
+// What the waits mean, where the PTX ISA leaves a choice:
+//   - barriers count in warps: the last lane of a partial warp counts for the
+//     lanes that it lacks. Exited threads count as arrived where no count is
+//     given. Threads that disagree about a count fail the launch;
+//   - .sync forms wait for the lanes of the mask that have not exited. The forms
+//     without .sync wait for the whole warp too, but when the block is stuck
+//     the lanes that came to the same instruction are taken for the ones that
+//     took the same branch, lowest instruction first;
+//   - a lane that a shuffle reads and that takes no part yields 0.
+//
+// Barrier.cpp and Collective.cpp define the functions that generated code calls,
+// beside what they do, so that the compiler makes one function of each.
+// Threads: a runner belongs to one worker.
+// Tests: test/emulator/SchedulerBlockTest.cpp, SchedulerFaultTest.cpp.
+#pragma once
+
+#include "runtime/emulator/Kernel.h"
+#include "runtime/emulator/scheduler/DeviceMemory.h"
+#include "runtime/emulator/scheduler/Faults.h"
+#include "runtime/emulator/scheduler/Fibers.h"
+
+#include <memory>
+#include <string>
+
+namespace pascaline::emulator {
+
+enum class FailureKind {
+  None,
+  IllegalAddress,
+  MisalignedAddress,
+  IllegalInstruction,
+  LaunchFailed, // deadlock, trap, misuse of a barrier or shuffle
+  OutOfMemory,  // the host's, for stacks or windows
+};
+
+struct LaunchFailure {
+  FailureKind kind = FailureKind::None;
+  std::string message;
+};
+
+struct Launch {
+  const KernelInfo *kernel = nullptr;
+  const void *params = nullptr;
+  uint32_t grid[3] = {1, 1, 1};
+  uint32_t block[3] = {1, 1, 1};
+  uint32_t dynamicSharedBytes = 0;
+};
+
+class BlockRunner;
+
+// One thread of the block that runs now. What a barrier touches (the last word
+// of `state` and what follows it) shares one cache line.
+struct alignas(64) BlockThread {
+  ThreadState state;           // first: generated code is given its address
+  BlockRunner *runner;
+  FiberContext context;        // while it waits
+  BlockThread *next;           // among the ready, or at a barrier
+  uint64_t result = 0;         // of the wait that has ended
+  uint32_t value = 0;          // given to the wait: value or predicate,
+  uint32_t lane = 0;           //   a shuffle's operand b or a barrier's op,
+  uint32_t clampAndMask = 0;   //   and its operand c
+
+  static BlockThread *of(ThreadState *state) {
+    return static_cast<BlockThread *>(state->scheduler);
+  }
+};
+
+class BlockRunner {
+public:
+  explicit BlockRunner(unsigned worker);
+
+  // Sets up for the blocks of one launch; false: see failure().
+  bool prepare(const Launch &launch);
+  // Runs block `index` (x fastest) to its end; false: see failure().
+  bool run(uint64_t index);
+  const LaunchFailure &failure() const { return lastFailure; }
+
+  // What the hooks do. Each returns when `thread` may go on.
+  void barrier(BlockThread *thread, uint32_t id, uint32_t count);
+  void barrierArrive(BlockThread *thread, uint32_t id, uint32_t count);
+  uint32_t barrierReduce(BlockThread *thread, uint32_t id, uint32_t count,
+                         uint32_t op, uint32_t predicate);
+  // All lanes of `mask` that give the same key; results by `kind`.
+  enum class Collective : uint8_t { Shuffle, Vote, Sync };
+  uint64_t collect(BlockThread *thread, Collective kind, uint32_t op,
+                   uint32_t mask, const void *site);
+  [[noreturn]] void trap(BlockThread *thread);
+
+private:
+  struct Barrier {
+    uint32_t arrived = 0; // in threads; 0: nobody is here
+    uint32_t count = 0;   // as given; 0: all of the block
+    uint32_t truePredicates = 0;
+    uint32_t predicates = 0;
+    BlockThread *first = nullptr, *last = nullptr;
+  };
+  struct Group {
+    const void *site; // null for .sync forms: the mask is enough
+    uint32_t op;
+    uint32_t mask;
+    uint32_t arrived;
+    Collective kind;
+  };
+  struct Warp {
+    uint32_t lanes = 0;  // that the block has
+    uint32_t exited = 0; // of those
+    uint32_t active = 0; // groups in use
+    Group groups[32];
+  };
+  void runAll();
+  static void fiberMain(void *runner, void *stack);
+  void fiberLoop(void *stack);
+  void waitForTurn(BlockThread *thread);
+  BlockThread *takeReady();
+  void makeReady(BlockThread *first, BlockThread *last);
+  void threadExited(BlockThread *thread);
+
+  uint32_t weight(const BlockThread *thread) const {
+    return thread == &threads[threadCount - 1] ? lastWeight : 1;
+  }
+  Barrier &arrive(BlockThread *thread, uint32_t id, uint32_t count);
+  bool complete(const Barrier &barrier) const;
+  void releaseBarrier(Barrier &barrier);
+  void waitAt(Barrier &barrier, BlockThread *thread);
+  static uint32_t reduced(const Barrier &barrier, uint32_t op);
+
+  void finishGroup(Warp &warp, unsigned group, BlockThread *self);
+  bool releaseDiverged();
+
+  std::string where(const BlockThread *thread) const;
+  void explainFault();
+  void explainDeadlock();
+  void explain(const BlockThread *thread, std::string what);
+  [[noreturn]] void deadlock();
+  [[noreturn]] void leave();
+
+  const unsigned worker;
+  const Launch *launch = nullptr;
+  LaunchFailure lastFailure;
+  FaultFrame frame;
+
+  FiberPool fibers;
+  FiberContext mainContext = nullptr;
+  FiberContext deadContext = nullptr; // of fibers that ended
+  BlockThread *current = nullptr;     // for messages
+  BlockThread *readyFirst = nullptr, *readyLast = nullptr;
+  unsigned threadCount = 0;
+  unsigned nextFresh = 0;
+  unsigned alive = 0;
+  uint32_t totalWeight = 0;
+  uint32_t exitedWeight = 0;
+  uint32_t lastWeight = 1; // how many threads the last one counts for
+  uint32_t barriersInUse = 0;
+  bool dirty = false; // a block was abandoned half-way
+
+  uint64_t sharedCommitted = 0;
+  bool localCommitted = false;
+
+  std::unique_ptr<BlockThread[]> threads;
+  std::unique_ptr<Warp[]> warps;
+  Barrier barriers[16];
+};
+
+inline void BlockRunner::waitForTurn(BlockThread *thread) {
+  for (;;) {
+    if (BlockThread *next = takeReady()) {
+      if (next != thread) {
+        current = next;
+        switchFiber(&thread->context, next->context);
+      }
+      break;
+    }
+    if (nextFresh < threadCount) {
+      switchFiber(&thread->context, fibers.start(fiberMain, this));
+      break;
+    }
+    if (!releaseDiverged())
+      deadlock();
+  }
+  current = thread;
+}
+
+inline BlockThread *BlockRunner::takeReady() {
+  BlockThread *thread = readyFirst;
+  if (thread) {
+    readyFirst = thread->next;
+    // By the time it is this one's turn its stack is in the nearest cache.
+    if (readyFirst)
+      __builtin_prefetch(readyFirst->context);
+  }
+  return thread;
+}
+
+inline void BlockRunner::makeReady(BlockThread *first, BlockThread *last) {
+  last->next = nullptr;
+  if (readyFirst)
+    readyLast->next = first;
+  else
+    readyFirst = first;
+  readyLast = last;
+}
+
+} // namespace pascaline::emulator

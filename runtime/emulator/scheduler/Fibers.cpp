@@ -1,0 +1,102 @@
+#include "runtime/emulator/scheduler/Fibers.h"
+
+#include <sys/mman.h>
+
+namespace pascaline::emulator {
+namespace {
+
+// Generated code keeps PTX's local memory elsewhere: its frames hold spilled
+// registers and calls between .func only.
+constexpr size_t kStackBytes = 60 * 1024;
+constexpr size_t kGuardPage = 4096;
+constexpr size_t kStride = kStackBytes + kGuardPage;
+constexpr unsigned kStacksPerMapping = 32;
+// An odd number of lines walks through every set before one repeats.
+constexpr size_t kStagger = 11 * 64;
+constexpr size_t kStaggerWindow = 4096;
+
+} // namespace
+
+FiberPool::~FiberPool() {
+  for (void *mapping : mappings)
+    munmap(mapping, kStride * kStacksPerMapping);
+}
+
+bool FiberPool::reserve(unsigned count) {
+  while (stacks.size() < count) {
+    void *memory =
+        mmap(nullptr, kStride * kStacksPerMapping, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+      return false;
+    mappings.push_back(memory);
+    for (unsigned i = 0; i < kStacksPerMapping; ++i) {
+      char *bottom = static_cast<char *>(memory) + i * kStride;
+      if (mprotect(bottom, kGuardPage, PROT_NONE))
+        return false;
+      size_t shift = stacks.size() * kStagger % kStaggerWindow;
+      stacks.push_back(bottom + kStride - shift);
+      freeStacks.push_back(stacks.back());
+    }
+  }
+  return true;
+}
+
+#ifdef __x86_64__
+
+// The first code of a fiber; see start() for what lies on the stack.
+asm(".text\n"
+    ".type pascalineEmulatorFiberEntry, @function\n"
+    "pascalineEmulatorFiberEntry:\n\t"
+    "popq %rdi\n\t"
+    "popq %rsi\n\t"
+    "popq %rax\n\t"
+    "xorl %ebp, %ebp\n\t"
+    "call *%rax\n\t"
+    "ud2\n"
+    ".size pascalineEmulatorFiberEntry, .-pascalineEmulatorFiberEntry");
+extern "C" void pascalineEmulatorFiberEntry();
+
+FiberContext FiberPool::start(void (*entry)(void *, void *), void *argument) {
+  void *stack = freeStacks.back();
+  freeStacks.pop_back();
+  // Four words: the call finds the stack pointer at a multiple of 16.
+  void **top = static_cast<void **>(stack) - 4;
+  top[0] = reinterpret_cast<void *>(&pascalineEmulatorFiberEntry);
+  top[1] = argument;
+  top[2] = stack;
+  top[3] = reinterpret_cast<void *>(entry);
+  return top;
+}
+
+#else
+
+namespace {
+
+struct Start {
+  void (*entry)(void *, void *);
+  void *argument;
+  void *stack;
+};
+
+// start() enters once to hand the arguments over.
+void fiberEntry(boost::context::detail::transfer_t transfer) {
+  Start start = *static_cast<Start *>(transfer.data);
+  transfer = boost::context::detail::jump_fcontext(transfer.fctx, nullptr);
+  *static_cast<FiberContext *>(transfer.data) = transfer.fctx;
+  start.entry(start.argument, start.stack);
+}
+
+} // namespace
+
+FiberContext FiberPool::start(void (*entry)(void *, void *), void *argument) {
+  Start start{entry, argument, freeStacks.back()};
+  freeStacks.pop_back();
+  FiberContext fiber = boost::context::detail::make_fcontext(
+      start.stack, kStackBytes - kStaggerWindow, fiberEntry);
+  return boost::context::detail::jump_fcontext(fiber, &start).fctx;
+}
+
+#endif
+
+} // namespace pascaline::emulator
