@@ -1,0 +1,196 @@
+// Artifact.cpp - the file of a model.pasc: its header and its sections. What
+// the plan section says is checked in Plan.cpp.
+#include "runtime/src/Artifact.h"
+
+#include "runtime/src/Error.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace pascaline::runtime {
+
+using namespace artifact;
+using std::shared_ptr;
+
+namespace {
+
+const char *const sectionNames[kSectionCount] = {"plan", "PTX", "cubin",
+                                                 "weights"};
+
+using Number = unsigned long long; // for printf
+
+[[noreturn]] void damaged(const std::string &name, const std::string &what) {
+  fail(PASCALINE_INVALID_ARTIFACT,
+       "%s: %s; the file is damaged, compile the model again", name.c_str(),
+       what.c_str());
+}
+
+void checkHeader(const Header &header, uint64_t bytes,
+                 const std::string &name) {
+  if (header.formatVersion != kFormatVersion)
+    fail(PASCALINE_UNSUPPORTED,
+         "%s: format version is %u, this runtime reads version %u; compile the "
+         "model again with the compiler of this version",
+         name.c_str(), header.formatVersion, kFormatVersion);
+  if (header.headerBytes != sizeof(Header))
+    damaged(name, format("the header says it has %u bytes, it has %zu",
+                         header.headerBytes, sizeof(Header)));
+  uint64_t checksum = hash64(&header, offsetof(Header, checksum));
+  if (checksum != header.checksum)
+    damaged(name, format("the header's checksum is %016llx, its bytes give "
+                         "%016llx",
+                         (Number)header.checksum, (Number)checksum));
+  if (header.fileBytes != bytes)
+    damaged(name, format("the header says the file has %llu bytes, it has %llu",
+                         (Number)header.fileBytes, (Number)bytes));
+  if (header.targetSm != kTargetSm)
+    fail(PASCALINE_UNSUPPORTED,
+         "%s: compiled for sm_%u, this runtime runs sm_%u", name.c_str(),
+         header.targetSm, kTargetSm);
+  if (header.flags != 0)
+    fail(PASCALINE_UNSUPPORTED,
+         "%s: the header has flags %#x, this runtime knows none; use a newer "
+         "runtime",
+         name.c_str(), header.flags);
+  if (std::any_of(std::begin(header.reserved), std::end(header.reserved),
+                  [](uint8_t byte) { return byte != 0; }))
+    damaged(name, "the header's reserved bytes are not zero");
+}
+
+void checkSections(const Header &header, const uint8_t *data, uint64_t bytes,
+                   const std::string &name) {
+  uint64_t end = sizeof(Header);
+  for (int i = 0; i < kSectionCount; ++i) {
+    const Section &section = header.sections[i];
+    uint64_t alignment =
+        i == kWeights && section.bytes ? kWeightsAlignment : kSectionAlignment;
+    if (section.offset % alignment != 0)
+      damaged(name, format("section %s is at %llu, no multiple of %llu",
+                           sectionNames[i], (Number)section.offset,
+                           (Number)alignment));
+    if (section.offset < end || section.offset > bytes ||
+        section.bytes > bytes - section.offset)
+      damaged(name,
+              format("section %s has %llu bytes at %llu, outside the %llu to "
+                     "%llu that are left for it",
+                     sectionNames[i], (Number)section.bytes,
+                     (Number)section.offset, (Number)end, (Number)bytes));
+    if (section.offset - end >= kWeightsAlignment)
+      damaged(name,
+              format("section %s is at %llu, too far behind the last one, "
+                     "which ends at %llu",
+                     sectionNames[i], (Number)section.offset, (Number)end));
+    for (uint64_t at = end; at < section.offset; ++at)
+      if (data[at] != 0)
+        damaged(name,
+                format("byte %llu, between sections, is not zero", (Number)at));
+    end = section.offset + section.bytes;
+  }
+  if (end != bytes)
+    damaged(name, format("sections end at %llu, the file at %llu", (Number)end,
+                         (Number)bytes));
+  for (int i = 0; i < kSectionCount; ++i) {
+    const Section &section = header.sections[i];
+    uint64_t checksum = hash64(data + section.offset, section.bytes);
+    if (checksum != section.checksum)
+      damaged(name, format("the checksum of section %s is %016llx, its bytes "
+                           "give %016llx",
+                           sectionNames[i], (Number)section.checksum,
+                           (Number)checksum));
+  }
+}
+
+} // namespace
+
+Artifact::~Artifact() {
+  if (mapping)
+    munmap(mapping, mappingBytes);
+}
+
+shared_ptr<const Artifact> Artifact::open(const char *path) {
+  auto result = std::make_shared<Artifact>();
+  result->name = path;
+  // Not blocking: a pipe would make open() wait for a writer.
+  int file = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0)
+    fail(PASCALINE_FILE_ERROR, "%s: cannot be opened: %s", path,
+         strerror(errno));
+  struct stat status;
+  std::string problem;
+  if (fstat(file, &status) != 0) {
+    problem = strerror(errno);
+  } else if (!S_ISREG(status.st_mode)) {
+    problem = "not a regular file";
+  } else if (status.st_size > 0) {
+    void *memory =
+        mmap(nullptr, size_t(status.st_size), PROT_READ, MAP_PRIVATE, file, 0);
+    if (memory == MAP_FAILED) {
+      problem = strerror(errno);
+    } else {
+      result->mapping = memory;
+      result->mappingBytes = uint64_t(status.st_size);
+    }
+  }
+  close(file);
+  if (!problem.empty())
+    fail(PASCALINE_FILE_ERROR, "%s: cannot be read: %s", path, problem.c_str());
+  result->read(static_cast<const uint8_t *>(result->mapping),
+               result->mappingBytes);
+  return result;
+}
+
+shared_ptr<const Artifact> Artifact::openBytes(const void *data, uint64_t bytes,
+                                               const char *name) {
+  auto result = std::make_shared<Artifact>();
+  result->name = name;
+  result->read(static_cast<const uint8_t *>(data), bytes);
+  return result;
+}
+
+void Artifact::read(const uint8_t *data, uint64_t bytes) {
+  if (bytes >= sizeof kMagic && memcmp(data, kMagic, sizeof kMagic) != 0)
+    fail(PASCALINE_INVALID_ARTIFACT,
+         "%s: not a pascaline artifact: starts with bytes %02x %02x %02x %02x; "
+         "make one with pascaline-compile MODEL.onnx -o OUT.pasc",
+         name.c_str(), data[0], data[1], data[2], data[3]);
+  if (bytes < sizeof(Header))
+    fail(PASCALINE_INVALID_ARTIFACT,
+         "%s: not a pascaline artifact: has %llu bytes, less than the %zu of "
+         "its header; make one with pascaline-compile MODEL.onnx -o OUT.pasc",
+         name.c_str(), (Number)bytes, sizeof(Header));
+  memcpy(&header, data, sizeof header);
+  checkHeader(header, bytes, name);
+
+  checkSections(header, data, bytes, name);
+
+  // The plan is checked in our own copy, which nobody can change any more.
+  const Section &planSection = header.sections[kPlan];
+  if (planSection.bytes > kMaxPlanBytes)
+    damaged(name, format("section plan has %llu bytes, more than %llu",
+                         (Number)planSection.bytes, (Number)kMaxPlanBytes));
+  planBytes.reset(new uint8_t[planSection.bytes]);
+  memcpy(planBytes.get(), data + planSection.offset, planSection.bytes);
+
+  const Section &ptxSection = header.sections[kPtx];
+  ptx.assign(reinterpret_cast<const char *>(data + ptxSection.offset),
+             ptxSection.bytes);
+  if (ptx.find('\0') != ptx.size() - 1 || ptx.empty())
+    damaged(name, "section PTX is not text with one zero byte at its end");
+  ptx.pop_back();
+
+  const Section &cubinSection = header.sections[kCubin];
+  cubinCopy.assign(data + cubinSection.offset,
+                   data + cubinSection.offset + cubinSection.bytes);
+  cubin = cubinCopy.data();
+  cubinBytes = cubinCopy.size();
+  weights = data + header.sections[kWeights].offset;
+  weightsBytes = header.sections[kWeights].bytes;
+  plan = readPlan(planBytes.get(), planSection.bytes, weightsBytes, name);
+}
+
+} // namespace pascaline::runtime

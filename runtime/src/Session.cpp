@@ -1,0 +1,230 @@
+// Session.cpp - see Session.h.
+#include "runtime/src/Session.h"
+
+#include "runtime/src/Error.h"
+
+namespace pascaline::runtime {
+
+using artifact::BufferKind;
+
+namespace {
+
+CUdeviceptr deviceAddress(const pascaline_buffer &buffer) {
+  return CUdeviceptr(reinterpret_cast<uintptr_t>(buffer.data));
+}
+
+// Whether launches may use the caller's memory itself.
+bool usable(const pascaline_buffer &buffer) {
+  return buffer.place == PASCALINE_ON_DEVICE &&
+         deviceAddress(buffer) % artifact::kBufferAlignment == 0;
+}
+
+} // namespace
+
+std::unique_ptr<Session> Session::open(std::shared_ptr<const Model> model) {
+  ContextScope scope(*model->device);
+  return std::make_unique<Session>(std::move(model));
+}
+
+uint64_t Session::memoryBytes(const Plan &plan) {
+  return aligned(plan.counterBytes) + aligned(plan.arenaBytes) +
+         plan.stagingBytes;
+}
+
+Session::Session(std::shared_ptr<const Model> of)
+    : model(std::move(of)),
+      memory(device(), memoryBytes(plan()),
+             format("a session of model %s", plan().model).c_str()),
+      done(device(), CU_EVENT_DISABLE_TIMING), stream(device()) {
+  CUdeviceptr at = memory.address();
+  auto take = [&](uint64_t bytes) {
+    CUdeviceptr start = at;
+    at += aligned(bytes);
+    return start;
+  };
+  bases.weights = model->weightsAddress();
+  bases.counters = take(plan().counterBytes);
+  bases.arena = take(plan().arenaBytes);
+  for (const Tensor &input : plan().inputs)
+    inputStaging.push_back(take(input.bytes));
+  for (const Tensor &output : plan().outputs)
+    outputStaging.push_back(take(output.bytes));
+  inputAddresses.resize(plan().inputs.size());
+  outputAddresses.resize(plan().outputs.size());
+  bases.inputs = inputAddresses.data();
+  bases.outputs = outputAddresses.data();
+}
+
+Session::~Session() {
+  if (!underWay)
+    return;
+  ContextScope scope(device(), ContextScope::quiet);
+  device().call().eventSynchronize(done.get());
+}
+
+void Session::run(const pascaline_buffer *inputs, size_t inputCount,
+                  const pascaline_buffer *outputs, size_t outputCount,
+                  Timing *timing) {
+  checkArguments(inputs, inputCount, plan().inputs, "input");
+  checkArguments(outputs, outputCount, plan().outputs, "output");
+  ContextScope scope(device());
+  enqueueOrWait(inputs, outputs, stream.get(), timing);
+  countersClean = false; // until the device says that all went well
+  CUresult result = device().call().streamSynchronize(stream.get());
+  if (result != CUDA_SUCCESS)
+    device().failed(result, format("running model %s", plan().model));
+  countersClean = true;
+  underWay = false;
+  if (timing)
+    readTimes(*timing);
+}
+
+void Session::runAsync(const pascaline_buffer *inputs, size_t inputCount,
+                       const pascaline_buffer *outputs, size_t outputCount,
+                       CUstream on) {
+  checkArguments(inputs, inputCount, plan().inputs, "input");
+  checkArguments(outputs, outputCount, plan().outputs, "output");
+  ContextScope scope(device());
+  enqueueOrWait(inputs, outputs, on, nullptr);
+}
+
+void Session::checkArguments(const pascaline_buffer *given, size_t count,
+                             const std::vector<Tensor> &tensors,
+                             const char *what) const {
+  if (count != tensors.size())
+    fail(PASCALINE_INVALID_ARGUMENT, "model %s has %zu %ss, %zu were given",
+         plan().model, tensors.size(), what, count);
+  for (size_t i = 0; i < count; ++i) {
+    if (given[i].bytes != tensors[i].bytes)
+      fail(PASCALINE_INVALID_ARGUMENT,
+           "%s \"%s\" of model %s has %llu bytes, %llu were given", what,
+           tensors[i].name, plan().model, (unsigned long long)tensors[i].bytes,
+           (unsigned long long)given[i].bytes);
+    if (!given[i].data && given[i].bytes)
+      fail(PASCALINE_INVALID_ARGUMENT, "%s \"%s\" of model %s is NULL", what,
+           tensors[i].name, plan().model);
+    if (given[i].place != PASCALINE_HOST &&
+        given[i].place != PASCALINE_ON_DEVICE)
+      fail(PASCALINE_INVALID_ARGUMENT,
+           "%s \"%s\" of model %s is in place %d, which is none", what,
+           tensors[i].name, plan().model, int(given[i].place));
+  }
+}
+
+void Session::enqueueOrWait(const pascaline_buffer *inputs,
+                            const pascaline_buffer *outputs, CUstream on,
+                            Timing *timing) {
+  try {
+    enqueue(inputs, outputs, on, timing);
+  } catch (...) {
+    // What got onto the stream uses the caller's memory, who takes a failure
+    // for the end of it.
+    device().call().streamSynchronize(on);
+    throw;
+  }
+}
+
+void Session::enqueue(const pascaline_buffer *inputs,
+                      const pascaline_buffer *outputs, CUstream on,
+                      Timing *timing) {
+  const DriverTable &call = device().call();
+  // One run after another: they share the arena. The stream may be another one.
+  if (underWay)
+    device().check(call.streamWaitEvent(on, done.get(), 0),
+                   "waiting for the last run");
+  if (!countersClean && plan().counterBytes)
+    device().check(
+        call.memsetD8Async(bases.counters, 0, plan().counterBytes, on),
+        "clearing counters");
+  countersClean = false;
+  bindInputs(inputs, on);
+  bindOutputs(outputs);
+  launchAll(on, timing);
+  copyOutputs(outputs, on);
+  device().check(call.eventRecord(done.get(), on), "recording an event");
+  underWay = true;
+  countersClean = true;
+}
+
+void Session::bindInputs(const pascaline_buffer *inputs, CUstream on) {
+  const DriverTable &call = device().call();
+  for (size_t i = 0; i < plan().inputs.size(); ++i) {
+    const pascaline_buffer &input = inputs[i];
+    inputAddresses[i] = inputStaging[i];
+    if (input.bytes == 0)
+      continue;
+    if (usable(input))
+      inputAddresses[i] = deviceAddress(input);
+    else if (input.place == PASCALINE_HOST)
+      device().check(
+          call.memcpyHtoDAsync(inputStaging[i], input.data, input.bytes, on),
+          "copying an input");
+    else
+      device().check(call.memcpyDtoDAsync(inputStaging[i], deviceAddress(input),
+                                          input.bytes, on),
+                     "copying an input");
+  }
+}
+
+void Session::bindOutputs(const pascaline_buffer *outputs) {
+  for (size_t i = 0; i < plan().outputs.size(); ++i)
+    outputAddresses[i] = usable(outputs[i]) && outputs[i].bytes
+                             ? deviceAddress(outputs[i])
+                             : outputStaging[i];
+}
+
+void Session::launchAll(CUstream on, Timing *timing) {
+  const std::vector<Launch> &launches = plan().launches;
+  bool each = timing && timing->launches;
+  size_t events = !timing ? 0 : each ? launches.size() + 1 : 2;
+  while (timers.size() < events)
+    timers.emplace_back(device(), CU_EVENT_DEFAULT);
+  auto record = [&](size_t index) {
+    device().check(device().call().eventRecord(timers[index].get(), on),
+                   "recording an event");
+  };
+  if (timing)
+    record(0);
+  for (size_t i = 0; i < launches.size(); ++i) {
+    model->launch(launches[i], bases, parameters, on, "launch", i);
+    if (each)
+      record(i + 1);
+  }
+  if (timing && !each)
+    record(1);
+}
+
+void Session::copyOutputs(const pascaline_buffer *outputs, CUstream on) {
+  const DriverTable &call = device().call();
+  for (size_t i = 0; i < plan().outputs.size(); ++i) {
+    const pascaline_buffer &output = outputs[i];
+    const Buffer &buffer = plan().buffers[plan().outputs[i].buffer];
+    CUdeviceptr from = addressOf(buffer, bases);
+    if (output.bytes == 0)
+      continue;
+    if (output.place == PASCALINE_HOST)
+      device().check(call.memcpyDtoHAsync(output.data, from, output.bytes, on),
+                     "copying an output");
+    else if (from != deviceAddress(output))
+      device().check(
+          call.memcpyDtoDAsync(deviceAddress(output), from, output.bytes, on),
+          "copying an output");
+  }
+}
+
+void Session::readTimes(Timing &timing) {
+  auto between = [&](size_t first, size_t last) {
+    float milliseconds = 0;
+    device().check(device().call().eventElapsedTime(
+                       &milliseconds, timers[first].get(), timers[last].get()),
+                   "reading an event's time");
+    return double(milliseconds) * 1000;
+  };
+  size_t count = plan().launches.size();
+  timing.total = between(0, timing.launches ? count : 1);
+  if (timing.launches)
+    for (size_t i = 0; i < count; ++i)
+      timing.launches[i] = between(i, i + 1);
+}
+
+} // namespace pascaline::runtime

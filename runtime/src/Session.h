@@ -1,0 +1,74 @@
+// Session.h - the memory and the stream of one run at a time.
+//
+// Test: test/runtime/RunTest.cpp
+#pragma once
+
+#include "runtime/src/Model.h"
+#include "runtime/src/Stream.h"
+
+#include "pascaline/pascaline.h"
+
+#include <vector>
+
+namespace pascaline::runtime {
+
+struct Timing {
+  double total = 0;           // microseconds
+  double *launches = nullptr; // one a launch, or null: not wanted
+};
+
+class Session {
+public:
+  static std::unique_ptr<Session> open(std::shared_ptr<const Model> model);
+  // What a session of this plan takes on the device.
+  static uint64_t memoryBytes(const Plan &plan);
+
+  // In the context of the model's device.
+  explicit Session(std::shared_ptr<const Model> model);
+  Session(const Session &) = delete;
+  Session &operator=(const Session &) = delete;
+  ~Session();
+
+  // Runs and waits; timing may be null.
+  void run(const pascaline_buffer *inputs, size_t inputCount,
+           const pascaline_buffer *outputs, size_t outputCount, Timing *timing);
+  void runAsync(const pascaline_buffer *inputs, size_t inputCount,
+                const pascaline_buffer *outputs, size_t outputCount,
+                CUstream on);
+
+  const std::shared_ptr<const Model> model;
+
+private:
+  const Device &device() const { return *model->device; }
+  const Plan &plan() const { return model->plan(); }
+  void checkArguments(const pascaline_buffer *given, size_t count,
+                      const std::vector<Tensor> &tensors,
+                      const char *what) const;
+  void enqueueOrWait(const pascaline_buffer *inputs,
+                     const pascaline_buffer *outputs, CUstream on,
+                     Timing *timing);
+  void enqueue(const pascaline_buffer *inputs, const pascaline_buffer *outputs,
+               CUstream on, Timing *timing);
+  void bindInputs(const pascaline_buffer *inputs, CUstream on);
+  void bindOutputs(const pascaline_buffer *outputs);
+  void launchAll(CUstream on, Timing *timing);
+  void copyOutputs(const pascaline_buffer *outputs, CUstream on);
+  void readTimes(Timing &timing);
+
+  bool countersClean = false; // not so after a run that failed
+  bool underWay = false;      // `done` was recorded and not waited for
+
+  DeviceMemory memory;
+  Bases bases;
+  // In `memory`: where inputs and outputs are that the caller has elsewhere.
+  std::vector<CUdeviceptr> inputStaging, outputStaging;
+  // What launches of the present run use.
+  std::vector<CUdeviceptr> inputAddresses, outputAddresses;
+  ParameterBlock parameters;
+  std::vector<Event> timers;
+  Event done;
+  // Last, so that it is waited for before anything else goes.
+  Stream stream;
+};
+
+} // namespace pascaline::runtime
