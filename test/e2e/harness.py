@@ -146,20 +146,24 @@ class Report:
     def __init__(self, args):
         self.args, self.tests = args, []
 
-    def run(self, name, function):
-        """Run one test here and now, if it was chosen."""
-        if self.args.only and not any(word in name for word in self.args.only):
-            return
-        self._note(name, *_outcome(function))
+    def run(self, name, function, always=False):
+        """Run one test here and now, if it was chosen; whether it did not fail."""
+        if not always and not self._is_chosen(name):
+            return True
+        outcome = _outcome(function)
+        self._note(name, *outcome)
+        return outcome[0] == "PASS"
 
     def run_all(self, named, jobs):
         """Run tests of the form (name, function) side by side, reported in order."""
-        chosen = [(name, function) for name, function in named
-                  if not self.args.only or any(word in name for word in self.args.only)]
+        chosen = [(name, function) for name, function in named if self._is_chosen(name)]
         with ThreadPoolExecutor(jobs) as pool:
             outcomes = pool.map(lambda item: _outcome(item[1]), chosen)
             for (name, _), outcome in zip(chosen, outcomes):
                 self._note(name, *outcome)
+
+    def _is_chosen(self, name):
+        return not self.args.only or any(word in name for word in self.args.only)
 
     def _note(self, name, code, sentence, seconds):
         self.tests.append({"name": name, "code": code, "output": sentence, "elapsed": seconds})
