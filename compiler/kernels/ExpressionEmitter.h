@@ -52,9 +52,8 @@ public:
   ExpressionEmitter(FusedOp group, mlir::OpBuilder &builder,
                     mlir::Location loc);
 
-  /// The operands of the group that a kernel needs a pointer for: all but the
-  /// splat constants, whose value is written into the code, and those that
-  /// nothing in the body reads.
+  /// Whether something in the body reads the operand. Splat constants that are
+  /// to be written into the code lie in the body; an operand is a buffer.
   static bool needsPointer(FusedOp group, unsigned operand);
 
   /// Pointers (addrspace 1) of the group's operands and results.
@@ -113,14 +112,17 @@ public:
   };
 
 private:
-  void storeResult(unsigned result, llvm::ArrayRef<TensorIndex> at);
   std::vector<int64_t> keyOf(mlir::Value value, TensorIndex &at);
   llvm::SmallVector<mlir::Value> compute(mlir::Value value,
                                          llvm::MutableArrayRef<TensorIndex> at);
   TensorIndex broadcastOperand(TensorIndex &at, llvm::ArrayRef<int64_t> shape);
+  TensorIndex permuted(TensorIndex &at, llvm::ArrayRef<int64_t> source);
+  TensorIndex sliceOperand(SliceOp slice, TensorIndex &at);
   TensorIndex operandOfView(mlir::Operation *view, TensorIndex &at);
   std::optional<TensorIndex> resultOfView(mlir::Operation *view,
                                           TensorIndex &at);
+  mlir::Value address(mlir::Value pointer, mlir::Type stored,
+                      const AffineIndex &at);
   mlir::Value literal(mlir::ElementsAttr value);
   mlir::Value failed(mlir::Type element, std::string why);
 

@@ -1,0 +1,104 @@
+// GroupKernel.cpp - see the header.
+
+#include "compiler/kernels/GroupKernel.h"
+
+#include "compiler/ir/Types.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+
+namespace pascaline {
+
+/// Names longer than this are cut: the ops behind a kernel are in the plan.
+static constexpr size_t kMaxName = 60;
+
+std::string entryName(FusedOp group) {
+  std::string name;
+  for (Operation &op : group.getBody().front()) {
+    if (isa<YieldOp, ConstantOp>(op))
+      continue;
+    StringRef kind = op.getName().stripDialect();
+    if (name.size() + kind.size() > kMaxName)
+      break;
+    if (!name.empty())
+      name += '_';
+    name += kind;
+  }
+  return name.empty() ? "copy" : name;
+}
+
+int64_t countElements(Value value) {
+  return cast<RankedTensorType>(value.getType()).getNumElements();
+}
+
+int64_t countFlops(FusedOp group) {
+  int64_t flops = 0;
+  for (Operation &op : group.getBody().front()) {
+    if (auto anchor = dyn_cast<AnchorOpInterface>(op))
+      flops += anchor.countFlops();
+    else if (isa<ScalarOpInterface>(op))
+      flops += countElements(op.getResult(0));
+  }
+  return flops;
+}
+
+int64_t countBytes(FusedOp group) {
+  int64_t bytes = 0;
+  for (auto [i, operand] : llvm::enumerate(group.getInputs()))
+    if (ExpressionEmitter::needsPointer(group, i))
+      bytes += tensorBytes(cast<RankedTensorType>(operand.getType()));
+  for (Value result : group.getOutputs())
+    bytes += tensorBytes(cast<RankedTensorType>(result.getType()));
+  return bytes;
+}
+
+static SmallVector<KernelArgument> argumentsOf(FusedOp group) {
+  SmallVector<KernelArgument> arguments;
+  for (unsigned i = 0; i < group.getInputs().size(); ++i)
+    if (ExpressionEmitter::needsPointer(group, i))
+      arguments.push_back({KernelArgument::Input, i, std::nullopt});
+  for (unsigned i = 0; i < group.getOutputs().size(); ++i)
+    arguments.push_back({KernelArgument::Output, i, std::nullopt});
+  return arguments;
+}
+
+static SmallVector<KernelParameter>
+parametersOf(ArrayRef<KernelArgument> arguments) {
+  SmallVector<KernelParameter> parameters;
+  for (const KernelArgument &argument : arguments)
+    parameters.push_back({argument.kind == KernelArgument::Input});
+  return parameters;
+}
+
+GroupKernel::GroupKernel(FusedOp group, int64_t threads)
+    : group(group), threads(threads),
+      kernel(group.getLoc(), entryName(group), threads, /*minBlocks=*/0,
+             parametersOf(argumentsOf(group))),
+      values(group, kernel, group.getLoc()), arguments(argumentsOf(group)) {
+  kernel.getContext()->loadDialect<math::MathDialect>();
+  for (auto [i, argument] : llvm::enumerate(arguments)) {
+    if (argument.kind == KernelArgument::Input)
+      values.bindInput(argument.index, kernel.parameter(i));
+    else
+      values.bindOutput(argument.index, kernel.parameter(i));
+  }
+}
+
+FailureOr<GeneratedKernel> GroupKernel::finish(std::array<int64_t, 3> grid,
+                                               std::string configuration) {
+  GeneratedKernel result;
+  result.entry = kernel.name().str();
+  result.sharedBytes = kernel.sharedBytes();
+  result.module = kernel.finish();
+  if (!values.problem().empty())
+    return group.emitError() << values.problem();
+  result.grid = grid;
+  result.block = {threads, 1, 1};
+  result.arguments = std::move(arguments);
+  result.flops = countFlops(group);
+  result.bytes = countBytes(group);
+  result.configuration = std::move(configuration);
+  return result;
+}
+
+} // namespace pascaline
