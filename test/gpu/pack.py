@@ -85,6 +85,7 @@ def write_item(folder, name, inputs, outputs):
 
 def pack_runtime(folder):
     """The tool, the libraries, and the checker."""
+    folder.mkdir(parents=True, exist_ok=True)
     for pattern in RUNTIME:
         for source in (ROOT / "build").glob(pattern):
             target = folder / source.relative_to(ROOT / "build")
