@@ -5,6 +5,7 @@
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/OpBase.td"
+include "mlir/IR/TensorEncoding.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "compiler/ir/Interfaces.td"
@@ -20,6 +21,9 @@ def Pascaline_Dialect : Dialect {
     location is the ONNX node's name. Broadcasting is numpy's and implicit in
     pointwise ops and `matmul`'s batch dimensions, nowhere else.
   }];
+  // The shape functions run while an op is being parsed, when only the
+  // dictionary holds its attributes yet.
+  let usePropertiesForAttributes = 0;
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
 }
@@ -28,11 +32,35 @@ def Pascaline_Dialect : Dialect {
 class Pascaline_Op<string mnemonic, list<Trait> traits = []>
     : Op<Pascaline_Dialect, mnemonic, traits # [Pure]>;
 
-// An op whose result type follows from operands and attributes: the shape
-// function is `inferReturnTypes`; the verifier compares with it too.
+// Adds `inferReturnTypes(context, location, adaptor, results)`, the shape
+// function; the verifier compares with it too. Attributes and static shapes are
+// checked before it runs, so that it may read them (an op being parsed may lack
+// some).
+def Pascaline_InferType : TraitList<[
+  DeclareOpInterfaceMethods<InferTypeOpInterface>,
+  NativeOpTrait<"InferTypeOpAdaptor", [], [{
+    static ::llvm::LogicalResult inferReturnTypes(
+        ::mlir::MLIRContext *context, std::optional<::mlir::Location> location,
+        Adaptor adaptor, ::llvm::SmallVectorImpl<::mlir::Type> &results);
+  }], [{
+    ::llvm::LogicalResult $cppClass::inferReturnTypes(
+        ::mlir::MLIRContext *context, std::optional<::mlir::Location> location,
+        ::mlir::ValueRange operands, ::mlir::DictionaryAttr attributes,
+        ::mlir::OpaqueProperties properties, ::mlir::RegionRange regions,
+        ::llvm::SmallVectorImpl<::mlir::Type> &results) {
+      Adaptor adaptor(operands, attributes, properties, regions);
+      if (::mlir::failed(adaptor.verify(
+              location.value_or(::mlir::UnknownLoc::get(context)))) ||
+          ::mlir::failed(::pascaline::detail::checkOperands(location, operands)))
+        return ::mlir::failure();
+      return inferReturnTypes(context, location, adaptor, results);
+    }
+  }]>
+]>;
+
+// An op whose result type follows from operands and attributes.
 class Pascaline_InferredOp<string mnemonic, list<Trait> traits = []>
-    : Pascaline_Op<mnemonic, traits # [
-        InferTypeOpAdaptor]>;
+    : Pascaline_Op<mnemonic, traits # [Pascaline_InferType]>;
 
 def Pascaline_Float : AnyTypeOf<[F16, BF16, F32, F64], "float">;
 def Pascaline_Integer
@@ -52,6 +80,16 @@ def Pascaline_BitsTensor : StaticShapeTensorOf<
     [I8, I16, I32, I64, UI8, UI16, UI32, UI64, I1]>;
 def Pascaline_IndexTensor : StaticShapeTensorOf<[I32, I64]>;
 
+// "[0, 2, 3, 1]" in text.
+def Pascaline_Integers : ArrayRefParameter<"int64_t"> {
+  let parser = "::pascaline::detail::parseIntegers($_parser)";
+  let printer = "::pascaline::detail::printIntegers($_printer, $_self)";
+}
+def Pascaline_OptionalIntegers : OptionalArrayRefParameter<"int64_t"> {
+  let parser = "::pascaline::detail::parseIntegers($_parser)";
+  let printer = "::pascaline::detail::printIntegers($_printer, $_self)";
+}
+
 def Pascaline_LayoutAttr : AttrDef<Pascaline_Dialect, "Layout",
     [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
   let mnemonic = "layout";
@@ -66,14 +104,11 @@ def Pascaline_LayoutAttr : AttrDef<Pascaline_Dialect, "Layout",
     `#pascaline.layout<order = [0, 2, 3, 1]>` is an NCHW tensor stored as NHWC.
   }];
   let parameters = (ins
-    ArrayRefParameter<"int64_t">:$order,
+    Pascaline_Integers:$order,
     DefaultValuedParameter<"int64_t", "0">:$packed,
     DefaultValuedParameter<"int64_t", "0">:$pack,
-    OptionalArrayRefParameter<"int64_t">:$halo);
-  let assemblyFormat = [{
-    `<` struct(custom<IntegerList>($order), $packed, $pack,
-               custom<IntegerList>($halo)) `>`
-  }];
+    Pascaline_OptionalIntegers:$halo);
+  let assemblyFormat = "`<` struct(params) `>`";
 }
 
 #endif

@@ -38,7 +38,7 @@ def Pascaline_FusedOp : Pascaline_Op<"fused", [
 }
 
 def Pascaline_YieldOp : Pascaline_Op<"yield", [
-    Terminator, ReturnLike, HasParent<"FusedOp">]> {
+    Terminator, HasParent<"FusedOp">]> {
   let summary = "the results of a group";
   let arguments = (ins Variadic<Pascaline_Tensor>:$values);
   let assemblyFormat = "($values^ `:` type($values))? attr-dict";

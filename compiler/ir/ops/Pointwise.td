@@ -9,6 +9,20 @@ class Pascaline_PointwiseOp<string mnemonic, list<Trait> traits = []>
     : Pascaline_InferredOp<mnemonic,
         traits # [DeclareOpInterfaceMethods<ScalarOpInterface>]> {
   let hasFolder = 1;
+  // The same for all: the shape is the operands' broadcast (result element
+  // bool for predicates, else the last operand's); a fold evaluates f.
+  bit toBool = 0;
+  let extraClassDefinition = [{
+    ::mlir::OpFoldResult $cppClass::fold(FoldAdaptor adaptor) {
+      return ::pascaline::detail::foldPointwise(*this, adaptor.getOperands());
+    }
+    ::llvm::LogicalResult $cppClass::inferReturnTypes(
+        ::mlir::MLIRContext *context, std::optional<::mlir::Location> location,
+        Adaptor adaptor, ::llvm::SmallVectorImpl<::mlir::Type> &results) {
+      return ::pascaline::detail::inferPointwise(
+          location, adaptor.getOperands(), /*toBool=*/}] # toBool # [{, results);
+    }
+  }];
 }
 
 class Pascaline_UnaryOp<string mnemonic, string text,
@@ -52,6 +66,7 @@ def Pascaline_NotOp : Pascaline_UnaryOp<"not", "logical or bitwise complement", 
 
 class Pascaline_PredicateOp<string mnemonic, string text>
     : Pascaline_PointwiseOp<mnemonic> {
+  let toBool = 1;
   let summary = text;
   let arguments = (ins Pascaline_FloatTensor:$x);
   let results = (outs Pascaline_BoolTensor:$y);
@@ -75,6 +90,11 @@ def Pascaline_CastOp
   let results = (outs Pascaline_Tensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
   let hasFolder = 1;
+  let extraClassDefinition = [{
+    ::mlir::OpFoldResult $cppClass::fold(FoldAdaptor adaptor) {
+      return ::pascaline::detail::foldPointwise(*this, adaptor.getOperands());
+    }
+  }];
 }
 
 //===- Two operands --------------------------------------------------------===//
@@ -102,6 +122,7 @@ def Pascaline_ComparePredicate : I32EnumAttr<"ComparePredicate", "an order", [
 }
 
 def Pascaline_CompareOp : Pascaline_PointwiseOp<"compare"> {
+  let toBool = 1;
   let summary = "whether a and b stand in an order; false with NaN, but for ne";
   let arguments = (ins Pascaline_ComparePredicate:$predicate,
                        Pascaline_Tensor:$a, Pascaline_Tensor:$b);

@@ -1,0 +1,37 @@
+// pascaline-opt - run chosen passes over a .mlir file; the tests' workhorse.
+//
+// Beside each pass there is a flag for each pipeline of passes/Pipelines.h.
+
+#include "compiler/ir/Dialect.h"
+#include "compiler/ir/plan/PlanDialect.h"
+#include "passes/Passes.h"
+#include "passes/Pipelines.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+int main(int argc, char **argv) {
+  pascaline::registerPascalinePasses();
+  registerTransformsPasses();
+  PassPipelineRegistration<>("pascaline-graph",
+                             "graph to fused graph, every pass",
+                             pascaline::buildGraphPipeline);
+  DialectRegistry registry;
+  registry.insert<pascaline::PascalineDialect, pascaline::plan::PlanDialect,
+                  func::FuncDialect, arith::ArithDialect, math::MathDialect,
+                  scf::SCFDialect, cf::ControlFlowDialect, LLVM::LLVMDialect,
+                  NVVM::NVVMDialect>();
+  return asMainReturnCode(MlirOptMain(
+      argc, argv, "pascaline-opt: run passes over a graph\n", registry));
+}
