@@ -1,0 +1,124 @@
+// Inspect.cpp - `pascaline inspect`: what is in a model.pasc. Needs no device.
+#include "tools/pascaline/Cli.h"
+#include "tools/pascaline/Summary.h"
+
+#include <cstdio>
+#include <filesystem>
+
+namespace pascaline::cli {
+namespace {
+
+using Tensors = std::vector<pascaline_tensor_info>;
+
+void writeTensors(Json &json, const char *key, const Tensors &tensors) {
+  json.key(key).open('[');
+  for (const pascaline_tensor_info &tensor : tensors) {
+    json.open('{').key("name").value(tensor.name);
+    json.key("type").value(pascaline_element_type_name(tensor.type));
+    json.key("shape").open('[');
+    for (size_t i = 0; i < tensor.rank; ++i)
+      json.value(tensor.shape[i]);
+    json.close(']').key("bytes").value(tensor.bytes).close('}');
+  }
+  json.close(']');
+}
+
+size_t primaryCount(const std::vector<pascaline_launch_info> &launches) {
+  size_t count = 0;
+  for (const pascaline_launch_info &launch : launches)
+    count += !launch.secondary;
+  return count;
+}
+
+std::string asJson(const ArtifactHandle &artifact,
+                   const pascaline_memory &memory) {
+  pascaline_artifact_info info = infoOf(artifact);
+  Json json;
+  json.open('{').key("model").value(info.model);
+  json.key("format_version").value(uint64_t(info.format_version));
+  json.key("target").value(format("sm_%u", info.target_sm).c_str());
+  json.key("chip").value(info.chip).key("producer").value(info.producer);
+  writeTensors(json, "inputs", inputsOf(artifact));
+  writeTensors(json, "outputs", outputsOf(artifact));
+  json.key("launches").value(uint64_t(info.launch_count));
+  json.key("primary_launches")
+      .value(uint64_t(primaryCount(launchesOf(artifact))));
+  json.key("init_launches").value(uint64_t(info.init_launch_count));
+  json.key("ptx_bytes").value(uint64_t(info.ptx_bytes));
+  json.key("cubin_bytes").value(uint64_t(info.cubin_bytes));
+  writeKernels(json, summarize(artifact, {}), false);
+  writeMemory(json, memory);
+  return json.close('}').finish();
+}
+
+void printTensors(const char *what, const Tensors &tensors) {
+  for (const pascaline_tensor_info &tensor : tensors)
+    printf("%-8s %s  %s\n", what, printable(tensor.name).c_str(),
+           typeText(tensor).c_str());
+}
+
+void printText(const ArtifactHandle &artifact, const pascaline_memory &memory) {
+  pascaline_artifact_info info = infoOf(artifact);
+  printf("model    %s, format version %u, sm_%u, tuned for %s, by %s\n",
+         printable(info.model).c_str(), info.format_version, info.target_sm,
+         printable(info.chip).c_str(), printable(info.producer).c_str());
+  printTensors("input", inputsOf(artifact));
+  printTensors("output", outputsOf(artifact));
+  printf("memory   weights %s; a session %s: arena %s (no less than %s), "
+         "counters %s, staging %s\n",
+         bytesText(memory.weights).c_str(),
+         bytesText(memory.session_total).c_str(),
+         bytesText(memory.arena).c_str(), bytesText(memory.lower_bound).c_str(),
+         bytesText(memory.counters).c_str(), bytesText(memory.staging).c_str());
+  printf("launches %zu a run, %zu of them primary; %zu at load\n",
+         info.launch_count, primaryCount(launchesOf(artifact)),
+         info.init_launch_count);
+  printf("code     %s of PTX, %s of cubin, %zu kernels\n\n",
+         bytesText(info.ptx_bytes).c_str(), bytesText(info.cubin_bytes).c_str(),
+         info.kernel_count);
+  printf("%8s %9s %10s %7s %6s %-8s kernel: nodes\n", "launches", "MFLOP", "MB",
+         "threads", "shared", "limit");
+  for (const KernelSummary &each : summarize(artifact, {})) {
+    const pascaline_kernel_info &kernel = each.kernel;
+    printf("%8llu %9.1f %10.3f %7u %6u %-8s %s: %s\n",
+           (unsigned long long)each.launches, double(each.flops) / 1e6,
+           double(each.bytes) / 1e6,
+           kernel.block[0] * kernel.block[1] * kernel.block[2],
+           kernel.static_shared_bytes + kernel.dynamic_shared_bytes, each.limit,
+           kernel.name, nodesText(each.nodes, 60).c_str());
+  }
+}
+
+void extractPtx(const ArtifactHandle &artifact, const std::string &directory,
+                const std::string &modelPath) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error)
+    throw Failure(format("%s: cannot be created: %s", directory.c_str(),
+                         error.message().c_str()));
+  pascaline_artifact_info info = infoOf(artifact);
+  std::string path = directory + "/" +
+                     std::filesystem::path(modelPath).stem().string() + ".ptx";
+  PendingFiles files;
+  files.add(path, info.ptx, info.ptx_bytes);
+  files.commit();
+}
+
+} // namespace
+
+int inspectCommand(int argc, char **argv) {
+  Options options(argc, argv, {{"--json", false}, {"--extract-ptx", true}},
+                  "MODEL.pasc");
+  ArtifactHandle artifact = openArtifact(options.positional());
+  pascaline_memory memory;
+  check(pascaline_artifact_memory(artifact.get(), &memory));
+  if (const std::string *directory = options.value("--extract-ptx"))
+    extractPtx(artifact, *directory, options.positional());
+  if (options.has("--json"))
+    fputs(asJson(artifact, memory).c_str(), stdout);
+  else
+    printText(artifact, memory);
+  return 0;
+}
+
+} // namespace pascaline::cli

@@ -1,0 +1,133 @@
+// Run.cpp - `pascaline run`: .npy in, one run, .npy out. All that can be
+// refused without a device is refused before one is opened, and files appear
+// only after the run.
+#include "tools/pascaline/Cli.h"
+#include "tools/pascaline/Npy.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <map>
+
+namespace pascaline::cli {
+namespace {
+
+using Tensors = std::vector<pascaline_tensor_info>;
+
+// NAME=FILE for each --input. The name may hold a '=', the file may not.
+std::map<std::string, std::string> inputFiles(const Options &options,
+                                              const Tensors &inputs) {
+  std::map<std::string, std::string> result;
+  for (const std::string &option : options.values("--input")) {
+    size_t equals = option.rfind('=');
+    if (equals == std::string::npos || equals + 1 == option.size())
+      throw WrongUsage(
+          format("--input takes NAME=FILE.npy, not \"%s\"", option.c_str()));
+    std::string name = option.substr(0, equals);
+    std::string known;
+    bool found = false;
+    for (const pascaline_tensor_info &input : inputs) {
+      found = found || name == input.name;
+      known += (known.empty() ? "" : ", ") + std::string(input.name);
+    }
+    if (!found)
+      throw Failure(format("the model has no input \"%s\"; it has %s",
+                           name.c_str(),
+                           known.empty() ? "none" : known.c_str()));
+    if (!result.emplace(name, option.substr(equals + 1)).second)
+      throw Failure(format("input \"%s\" is given twice", name.c_str()));
+  }
+  return result;
+}
+
+std::vector<NpyArray> readInputs(const Options &options,
+                                 const Tensors &inputs) {
+  auto files = inputFiles(options, inputs);
+  for (const pascaline_tensor_info &input : inputs)
+    if (!files.count(input.name))
+      throw Failure(format("no --input for \"%s\", %s; add --input %s=FILE.npy",
+                           input.name, typeText(input).c_str(), input.name));
+  std::vector<NpyArray> result;
+  for (const pascaline_tensor_info &input : inputs) {
+    const std::string &path = files[input.name];
+    result.push_back(readNpy(path));
+    const NpyArray &array = result.back();
+    if (array.type != input.type ||
+        array.shape !=
+            std::vector<int64_t>(input.shape, input.shape + input.rank))
+      throw Failure(
+          format("input \"%s\" takes %s, %s holds %s %s", input.name,
+                 typeText(input).c_str(), path.c_str(),
+                 pascaline_element_type_name(array.type),
+                 shapeText(array.shape.data(), array.shape.size()).c_str()));
+  }
+  return result;
+}
+
+bool isPlain(const std::string &name) {
+  const char *first = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                      "0123456789_";
+  return !name.empty() && name.size() <= 151 && strchr(first, name[0]) &&
+         name.find_first_not_of(std::string(first) + ".-") == std::string::npos;
+}
+
+std::vector<std::string> outputNames(const Tensors &outputs) {
+  std::map<std::string, size_t> taken;
+  std::vector<std::string> result;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    result.push_back(isPlain(outputs[i].name) ? outputs[i].name
+                                              : format("output_%zu", i));
+    auto [other, isNew] = taken.emplace(result.back(), i);
+    if (!isNew)
+      throw Failure(format("outputs \"%s\" and \"%s\" would both be written as "
+                           "%s.npy; rename one in the model",
+                           outputs[other->second].name, outputs[i].name,
+                           result.back().c_str()));
+  }
+  return result;
+}
+
+} // namespace
+
+int runCommand(int argc, char **argv) {
+  Options options(
+      argc, argv,
+      {{"--input", true, true}, {"--output-dir", true}, {"--device", true}},
+      "MODEL.pasc");
+  const std::string *directory = options.value("--output-dir");
+  if (!directory)
+    throw WrongUsage("no --output-dir is given");
+  ArtifactHandle artifact = openArtifact(options.positional());
+  Tensors inputs = inputsOf(artifact), outputs = outputsOf(artifact);
+  std::vector<NpyArray> arrays = readInputs(options, inputs);
+  std::vector<std::string> names = outputNames(outputs);
+
+  DeviceHandle device = openDevice(options);
+  ModelHandle model = openModel(artifact, device);
+  SessionHandle session = openSession(model);
+  std::vector<pascaline_buffer> in, out;
+  for (NpyArray &array : arrays)
+    in.push_back({array.data.data(), array.data.size(), PASCALINE_HOST});
+  std::vector<std::vector<uint8_t>> results;
+  for (const pascaline_tensor_info &output : outputs) {
+    results.emplace_back(output.bytes);
+    out.push_back({results.back().data(), output.bytes, PASCALINE_HOST});
+  }
+  check(pascaline_session_run(session.get(), in.data(), in.size(), out.data(),
+                              out.size()));
+
+  std::error_code error;
+  std::filesystem::create_directories(*directory, error);
+  if (error)
+    throw Failure(format("%s: cannot be created: %s", directory->c_str(),
+                         error.message().c_str()));
+  PendingFiles files;
+  for (size_t i = 0; i < outputs.size(); ++i)
+    files.add(*directory + "/" + names[i] + ".npy", results[i].data(),
+              results[i].size(),
+              npyHeader(outputs[i].type, outputs[i].shape, outputs[i].rank));
+  files.commit();
+  return 0;
+}
+
+} // namespace pascaline::cli
