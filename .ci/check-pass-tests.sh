@@ -45,7 +45,7 @@ done <<<"$passes"
 # A source file that declares a pass which Passes.td does not know.
 for source in $(grep -rlE 'impl::[A-Za-z]+Base<' passes --include='*.cpp' || true); do
   for name in $(grep -oE 'impl::[A-Za-z0-9]+Base<' "$source" | sed -E 's/impl::(.*)Base</\1/' | sort -u); do
-    grep -qE "def +$name *:" passes/Passes.td || complain "$source: $name is not in passes/Passes.td"
+    grep -q "^$name " <<<"$passes" || complain "$source: $name is not in passes/Passes.td"
   done
 done
 
