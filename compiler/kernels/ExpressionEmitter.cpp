@@ -268,7 +268,7 @@ std::vector<int64_t> ExpressionEmitter::keyOf(Value value, TensorIndex &at) {
 
 SmallVector<Value> ExpressionEmitter::evaluate(Value value,
                                                ArrayRef<TensorIndex> at) {
-  SmallVector<TensorIndex> missing;
+  std::vector<TensorIndex> missing;
   std::vector<std::vector<int64_t>> keys, missingKeys;
   for (TensorIndex index : at) {
     keys.push_back(keyOf(value, index));
@@ -305,7 +305,7 @@ SmallVector<Value> ExpressionEmitter::compute(Value value,
                                    "make the other ones operands of it"));
   }
   if (isView(op)) {
-    SmallVector<TensorIndex> source;
+    std::vector<TensorIndex> source;
     for (TensorIndex &index : at)
       source.push_back(operandOfView(op, index));
     return evaluate(op->getOperand(0), source);
@@ -319,7 +319,7 @@ SmallVector<Value> ExpressionEmitter::compute(Value value,
                             .str()));
   SmallVector<SmallVector<Value>> operands;
   for (Value operand : op->getOperands()) {
-    SmallVector<TensorIndex> source;
+    std::vector<TensorIndex> source;
     for (TensorIndex &index : at)
       source.push_back(broadcastOperand(index, shapeOf(operand)));
     operands.push_back(evaluate(operand, source));
@@ -353,12 +353,12 @@ void ExpressionEmitter::storeResults(ArrayRef<TensorIndex> at,
   // forward keeps the anchor's own index, which going back from the results
   // would only find again by dividing.
   struct Element {
-    SmallVector<TensorIndex> at;
+    std::vector<TensorIndex> at;
     SmallVector<Value> values;
   };
   llvm::DenseMap<Value, Element> after;
   Operation *anchor = group.getAnchor();
-  after[anchor->getResult(0)] = {SmallVector<TensorIndex>(at),
+  after[anchor->getResult(0)] = {at.vec(),
                                  SmallVector<Value>(elements)};
   for (Operation *op = anchor->getNextNode(); op; op = op->getNextNode()) {
     auto first = llvm::find_if(
@@ -392,7 +392,7 @@ void ExpressionEmitter::storeResults(ArrayRef<TensorIndex> at,
       for (Value operand : op->getOperands()) {
         auto known = after.find(operand);
         if (known == after.end()) {
-          SmallVector<TensorIndex> places;
+          std::vector<TensorIndex> places;
           for (TensorIndex &index : made.at)
             places.push_back(broadcastOperand(index, shapeOf(operand)));
           operands.push_back(evaluate(operand, places));

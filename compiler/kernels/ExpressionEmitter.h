@@ -10,7 +10,7 @@
 //   emitter.bindInput(0, pointer); ... emitter.bindOutput(0, pointer);
 //   AffineIndex m = emitter.index().variable(row, 64);
 //   AffineIndex p = emitter.index().variable(pixel, 3136, /*multiple=*/4);
-//   SmallVector<TensorIndex> at;              // four neighbours
+//   std::vector<TensorIndex> at;              // four neighbours
 //   for (int w = 0; w < 4; ++w)
 //     at.push_back(TensorIndex::linear(shape, m * 3136 + p + w));
 //   emitter.storeResults(at, accumulators);   // epilogue and stores
@@ -40,7 +40,7 @@ namespace pascaline {
 struct TensorIndex {
   Shape shape;
   std::optional<AffineIndex> flat;
-  llvm::SmallVector<std::optional<AffineIndex>, 4> dims;
+  std::vector<std::optional<AffineIndex>> dims;
 
   static TensorIndex linear(llvm::ArrayRef<int64_t> shape, AffineIndex flat);
   static TensorIndex of(llvm::ArrayRef<int64_t> shape,

@@ -50,7 +50,7 @@ FailureOr<GeneratedKernel> generatePointwise(FusedOp group, const Chip &chip) {
     b.returnIf(b.lessThan(b.i32(vectors - 1), thread));
   AffineIndex first =
       kernel.emitter().index().variable(thread, vectors) * width;
-  SmallVector<TensorIndex> at;
+  std::vector<TensorIndex> at;
   for (int64_t w = 0; w < width; ++w)
     at.push_back(TensorIndex::linear(shape, first + AffineIndex(w)));
   kernel.emitter().storeResults(at);
