@@ -116,6 +116,12 @@ public:
   /// `condition` holds and gives zero elsewhere. A null condition: always.
   mlir::Value loadIf(mlir::Value condition, mlir::Value pointer, int64_t bytes,
                      mlir::Type type);
+  /// The same where a condition that does not hold leaves any value: saves the
+  /// zeroing.
+  mlir::Value loadIfElseAny(mlir::Value condition, mlir::Value pointer,
+                            int64_t bytes, mlir::Type type) {
+    return guardedLoad(condition, pointer, bytes, type, /*elseZero=*/false);
+  }
   /// A store to global memory that happens only where `condition` holds.
   void storeIf(mlir::Value condition, mlir::Value value, mlir::Value pointer);
 
@@ -141,6 +147,8 @@ public:
           llvm::function_ref<Next(mlir::ValueRange)> body);
 
 private:
+  mlir::Value guardedLoad(mlir::Value condition, mlir::Value pointer,
+                          int64_t bytes, mlir::Type type, bool elseZero);
   mlir::Value like(mlir::Value model, int64_t value);
   mlir::Value pointerTo(llvm::StringRef symbol, unsigned space);
   mlir::Block *newBlock(mlir::TypeRange arguments);

@@ -122,7 +122,11 @@ Value KernelBuilder::loadIf(Value condition, Value pointer, int64_t bytes,
                             Type type) {
   if (!condition)
     return load(byteOffset(pointer, bytes), type, Cached::ReadOnly);
+  return guardedLoad(condition, pointer, bytes, type, /*elseZero=*/true);
+}
 
+Value KernelBuilder::guardedLoad(Value condition, Value pointer, int64_t bytes,
+                                 Type type, bool elseZero) {
   auto vector = dyn_cast<VectorType>(type);
   int64_t lanes = vector ? vector.getNumElements() : 1;
   Type scalar = vector ? vector.getElementType() : type;
@@ -130,7 +134,8 @@ Value KernelBuilder::loadIf(Value condition, Value pointer, int64_t bytes,
 
   std::string text, constraints;
   for (int64_t i = 0; i < lanes; ++i) {
-    text += llvm::formatv(spelling.zero.data(), i).str() + " ";
+    if (elseZero)
+      text += llvm::formatv(spelling.zero.data(), i).str() + " ";
     // Early clobber: zeroed before the address is read.
     constraints += ("=&" + spelling.constraint + ",").str();
   }
