@@ -45,7 +45,7 @@ inline constexpr uint64_t kLocalWindowBytes = uint64_t(1) << 16; // sizes above 
 
 // Or-ed into `mode` / `op` of the shuffle and vote hooks by the old forms of the
 // instructions, those without .sync: they mean the lanes that take the same
-// branch, which scheduling finds out by who arrives.
+// branch, which scheduling finds out by who arrives at which ThreadState::line.
 inline constexpr uint32_t kWithoutSync = 0x100;
 
 // What generated code knows of the thread it runs. Fields are read by
@@ -64,6 +64,9 @@ struct ThreadState {
   uint32_t dynamicSharedBytes;
   uint32_t smId;
   void *scheduler; // the scheduler's own record of this thread
+  // The PTX line of the shuffle or vote without .sync that is about to be
+  // called; generated code stores it, see kWithoutSync.
+  uint32_t line;
 };
 
 // Runs one thread from entry to exit.

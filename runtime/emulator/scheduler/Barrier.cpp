@@ -6,11 +6,11 @@ namespace pascaline::emulator {
 BlockRunner::Barrier &BlockRunner::arrive(BlockThread *thread, uint32_t id,
                                           uint32_t count) {
   if (id >= 16 || count % 32) {
-    explain(thread,
-            id >= 16 ? "barrier " + std::to_string(id) + " is not in 0..15"
-                     : "barrier " + std::to_string(id) + " for " +
-                           std::to_string(count) +
-                           " threads, which is no multiple of 32");
+    explain(thread, id >= 16
+                        ? "barrier " + std::to_string(id) + " is not in 0..15"
+                        : "barrier " + std::to_string(id) + " for " +
+                              std::to_string(count) +
+                              " threads, which is no multiple of 32");
     leave();
   }
   Barrier &barrier = barriers[id];

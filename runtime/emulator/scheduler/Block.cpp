@@ -28,22 +28,21 @@ bool BlockRunner::prepare(const Launch &newLaunch) {
   DeviceMemory &memory = DeviceMemory::get();
 
   // Only what the block may use is accessible, so overruns fault (by pages).
-  uint64_t shared = uint64_t(kernel.staticSharedBytes) +
-                    launch->dynamicSharedBytes;
+  uint64_t shared =
+      uint64_t(kernel.staticSharedBytes) + launch->dynamicSharedBytes;
   shared = (shared + kPage - 1) / kPage * kPage;
   uint64_t window = memory.sharedWindow(worker);
-  bool done = shared >= sharedCommitted
-                  ? protect(window + sharedCommitted, shared - sharedCommitted,
-                            PROT_READ | PROT_WRITE)
-                  : protect(window + shared, sharedCommitted - shared,
-                            PROT_NONE);
+  bool done =
+      shared >= sharedCommitted
+          ? protect(window + sharedCommitted, shared - sharedCommitted,
+                    PROT_READ | PROT_WRITE)
+          : protect(window + shared, sharedCommitted - shared, PROT_NONE);
   if (done)
     sharedCommitted = shared;
   if (done && kernel.localBytes && !localCommitted)
-    done = localCommitted =
-        protect(memory.localWindow(worker),
-                kLocalWindowBytes * kMaxThreadsPerBlock,
-                PROT_READ | PROT_WRITE);
+    done = localCommitted = protect(memory.localWindow(worker),
+                                    kLocalWindowBytes * kMaxThreadsPerBlock,
+                                    PROT_READ | PROT_WRITE);
 
   threadCount = launch->block[0] * launch->block[1] * launch->block[2];
   if (done && kernel.switches)
@@ -176,8 +175,7 @@ void BlockRunner::threadExited(BlockThread *thread) {
   warp.exited |= 1u << thread->state.laneId;
   for (uint32_t left = warp.active; left; left &= left - 1) {
     unsigned group = __builtin_ctz(left);
-    if (!(warp.groups[group].mask & ~warp.exited &
-          ~warp.groups[group].arrived))
+    if (!(warp.groups[group].mask & ~warp.exited & ~warp.groups[group].arrived))
       finishGroup(warp, group, nullptr);
   }
   for (uint32_t left = barriersInUse; left; left &= left - 1) {

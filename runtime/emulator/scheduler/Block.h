@@ -17,14 +17,15 @@
 //   - barriers count in warps: the last lane of a partial warp counts for the
 //     lanes that it lacks. Exited threads count as arrived where no count is
 //     given. Threads that disagree about a count fail the launch;
-//   - .sync forms wait for the lanes of the mask that have not exited. The forms
+//   - .sync forms wait for the lanes of the mask that have not exited. The
+//   forms
 //     without .sync wait for the whole warp too, but when the block is stuck
-//     the lanes that came to the same instruction are taken for the ones that
-//     took the same branch, lowest instruction first;
+//     the lanes that came to the same PTX line are taken for the ones that took
+//     the same branch, lowest line first;
 //   - a lane that a shuffle reads and that takes no part yields 0.
 //
-// Barrier.cpp and Collective.cpp define the functions that generated code calls,
-// beside what they do, so that the compiler makes one function of each.
+// Barrier.cpp and Collective.cpp define the functions that generated code
+// calls, beside what they do, so that the compiler makes one function of each.
 // Threads: a runner belongs to one worker.
 // Tests: test/emulator/SchedulerBlockTest.cpp, SchedulerFaultTest.cpp.
 #pragma once
@@ -66,14 +67,14 @@ class BlockRunner;
 // One thread of the block that runs now. What a barrier touches (the last word
 // of `state` and what follows it) shares one cache line.
 struct alignas(64) BlockThread {
-  ThreadState state;           // first: generated code is given its address
+  ThreadState state; // first: generated code is given its address
   BlockRunner *runner;
-  FiberContext context;        // while it waits
-  BlockThread *next;           // among the ready, or at a barrier
-  uint64_t result = 0;         // of the wait that has ended
-  uint32_t value = 0;          // given to the wait: value or predicate,
-  uint32_t lane = 0;           //   a shuffle's operand b or a barrier's op,
-  uint32_t clampAndMask = 0;   //   and its operand c
+  FiberContext context;      // while it waits
+  BlockThread *next;         // among the ready, or at a barrier
+  uint64_t result = 0;       // of the wait that has ended
+  uint32_t value = 0;        // given to the wait: value or predicate,
+  uint32_t lane = 0;         //   a shuffle's operand b or a barrier's op,
+  uint32_t clampAndMask = 0; //   and its operand c
 
   static BlockThread *of(ThreadState *state) {
     return static_cast<BlockThread *>(state->scheduler);
@@ -98,7 +99,7 @@ public:
   // All lanes of `mask` that give the same key; results by `kind`.
   enum class Collective : uint8_t { Shuffle, Vote, Sync };
   uint64_t collect(BlockThread *thread, Collective kind, uint32_t op,
-                   uint32_t mask, const void *site);
+                   uint32_t mask);
   [[noreturn]] void trap(BlockThread *thread);
 
 private:
@@ -110,10 +111,10 @@ private:
     BlockThread *first = nullptr, *last = nullptr;
   };
   struct Group {
-    const void *site; // null for .sync forms: the mask is enough
     uint32_t op;
     uint32_t mask;
     uint32_t arrived;
+    uint32_t line; // 0 for .sync forms: the mask is enough
     Collective kind;
   };
   struct Warp {

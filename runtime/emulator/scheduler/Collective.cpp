@@ -7,6 +7,8 @@
 // pseudo code ("shfl.sync", "vote.sync").
 #include "runtime/emulator/scheduler/Block.h"
 
+#include <cstdio>
+
 namespace pascaline::emulator {
 namespace {
 
@@ -67,15 +69,17 @@ uint32_t vote(const BlockThread *lanes, uint32_t arrived, uint32_t op) {
 } // namespace
 
 uint64_t BlockRunner::collect(BlockThread *thread, Collective kind, uint32_t op,
-                              uint32_t mask, const void *site) {
+                              uint32_t mask) {
   Warp &warp = warps[thread->state.warpId];
   uint32_t lane = thread->state.laneId;
-  if (!(op & kWithoutSync))
-    site = nullptr;
+  uint32_t line = op & kWithoutSync ? thread->state.line : 0;
   if (!(mask >> lane & 1)) {
-    explain(thread, "a shuffle, vote or warp barrier whose mask " +
-                        std::to_string(mask) + " leaves out its own lane " +
-                        std::to_string(lane));
+    char text[96];
+    std::snprintf(text, sizeof text,
+                  "a shuffle, vote or warp barrier whose mask 0x%x leaves out "
+                  "its own lane %u",
+                  mask, lane);
+    explain(thread, text);
     leave();
   }
   mask &= warp.lanes;
@@ -84,7 +88,7 @@ uint64_t BlockRunner::collect(BlockThread *thread, Collective kind, uint32_t op,
   for (uint32_t left = warp.active; left && !group; left &= left - 1) {
     Group &other = warp.groups[__builtin_ctz(left)];
     if (other.mask == mask && other.kind == kind && other.op == op &&
-        other.site == site && !(other.arrived >> lane & 1))
+        other.line == line && !(other.arrived >> lane & 1))
       group = &other;
   }
   if (!group) {
@@ -92,7 +96,7 @@ uint64_t BlockRunner::collect(BlockThread *thread, Collective kind, uint32_t op,
     unsigned index = __builtin_ctz(~warp.active);
     warp.active |= 1u << index;
     group = &warp.groups[index];
-    *group = {site, op, mask, 0, kind};
+    *group = {op, mask, 0, line, kind};
   }
   group->arrived |= 1u << lane;
   unsigned index = group - warp.groups;
@@ -131,16 +135,17 @@ void BlockRunner::finishGroup(Warp &warp, unsigned index, BlockThread *self) {
 }
 
 // The block is stuck. Lanes of a form without .sync that came together are
-// what hardware would have executed together; the lowest instruction first,
-// because that is the one before the paths meet again.
+// what hardware would have executed together; the lowest line first, because
+// that one comes before the paths meet again.
 bool BlockRunner::releaseDiverged() {
   Warp *warp = nullptr;
   unsigned lowest = 0;
   for (unsigned w = 0; w * 32 < threadCount; ++w)
     for (uint32_t left = warps[w].active; left; left &= left - 1) {
       unsigned index = __builtin_ctz(left);
-      const void *site = warps[w].groups[index].site;
-      if (site && (!warp || site < warp->groups[lowest].site)) {
+      const Group &group = warps[w].groups[index];
+      if (group.op & kWithoutSync &&
+          (!warp || group.line < warp->groups[lowest].line)) {
         warp = &warps[w];
         lowest = index;
       }
@@ -160,7 +165,7 @@ uint64_t pascalineEmulatorShuffle(ThreadState *state, uint32_t mode,
   thread->lane = lane;
   thread->clampAndMask = clampAndMask;
   return thread->runner->collect(thread, BlockRunner::Collective::Shuffle, mode,
-                                 mask, __builtin_return_address(0));
+                                 mask);
 }
 
 uint32_t pascalineEmulatorVote(ThreadState *state, uint32_t op,
@@ -168,13 +173,12 @@ uint32_t pascalineEmulatorVote(ThreadState *state, uint32_t op,
   BlockThread *thread = BlockThread::of(state);
   thread->value = predicate;
   return thread->runner->collect(thread, BlockRunner::Collective::Vote, op,
-                                 mask, __builtin_return_address(0));
+                                 mask);
 }
 
 void pascalineEmulatorWarpSync(ThreadState *state, uint32_t mask) {
   BlockThread *thread = BlockThread::of(state);
-  thread->runner->collect(thread, BlockRunner::Collective::Sync, 0, mask,
-                          nullptr);
+  thread->runner->collect(thread, BlockRunner::Collective::Sync, 0, mask);
 }
 
 } // extern "C"

@@ -95,8 +95,7 @@ AllocationStatus DeviceMemory::allocate(uint64_t bytes, const void *owner,
   // that nobody may touch.
   uint64_t alignment = pages >= 2 * kHugePage ? kHugePage : kPage;
   uint64_t start = 0;
-  auto fits = [&](std::map<uint64_t, uint64_t>::iterator range,
-                  uint64_t from) {
+  auto fits = [&](std::map<uint64_t, uint64_t>::iterator range, uint64_t from) {
     uint64_t candidate = roundUp(std::max(range->first, from), alignment);
     if (candidate > range->second || range->second - candidate < pages + kPage)
       return false;

@@ -31,8 +31,7 @@ void BlockRunner::explainFault() {
   std::string at = where(current);
   switch (frame.signal) {
   case SIGILL:
-    lastFailure = {FailureKind::IllegalInstruction,
-                   at + "illegal instruction"};
+    lastFailure = {FailureKind::IllegalInstruction, at + "illegal instruction"};
     return;
   case SIGFPE:
     lastFailure = {FailureKind::LaunchFailed, at + "arithmetic exception"};

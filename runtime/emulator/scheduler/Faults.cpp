@@ -17,8 +17,8 @@ constexpr size_t kAlternateStackBytes = 64 * 1024;
 struct sigaction previousActions[NSIG];
 
 // initial-exec: a signal handler may not allocate thread-local storage.
-__attribute__((tls_model("initial-exec"))) thread_local FaultFrame
-    *currentFrame = nullptr;
+__attribute__((
+    tls_model("initial-exec"))) thread_local FaultFrame *currentFrame = nullptr;
 
 void handleFault(int signal, siginfo_t *info, void *context) {
   if (FaultFrame *frame = currentFrame) {

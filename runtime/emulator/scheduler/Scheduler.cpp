@@ -65,8 +65,8 @@ LaunchFailure Scheduler::run(const Launch &newLaunch) {
   failed = false;
   blocks = uint64_t(launch->grid[0]) * launch->grid[1] * launch->grid[2];
   wanted = std::min<uint64_t>(workerCount, blocks);
-  chunk = std::clamp<uint64_t>(blocks / (wanted * kChunksPerWorker), 1,
-                               kMaxChunk);
+  chunk =
+      std::clamp<uint64_t>(blocks / (wanted * kChunksPerWorker), 1, kMaxChunk);
   nextBlock = 0;
   running = wanted;
   ++generation;

@@ -1,0 +1,72 @@
+// Api.h - declares every function that the emulator exports.
+//
+// The functions that Pascaline's runtime calls are declared from the one list
+// in cuda_driver.h, so a definition whose signature differs does not compile.
+// The second list adds what other programs commonly call. Everything else has
+// hidden visibility; exports.map makes sure of it.
+//
+// pascalineEmulatorLastError() is ours: the sentence behind this thread's last
+// failed call ("kernel k, block (0,0,0), thread (3,0,0): access to ..."), valid
+// until its next failed call; "" when there was none.
+#pragma once
+
+#include "runtime/driver/cuda_driver.h"
+
+typedef uint64_t cuuint64_t;
+typedef int CUdriverProcAddressQueryResult;
+typedef int CUfunc_cache;
+typedef void (*CUhostFn)(void *userData);
+struct CUuuid {
+  char bytes[16];
+};
+
+// clang-format off
+#define PASCALINE_EMULATOR_MORE_FUNCTIONS(X) \
+  X(cuDeviceComputeCapability, (int *major, int *minor, CUdevice device)) \
+  X(cuDeviceGetUuid_v2, (CUuuid *uuid, CUdevice device)) \
+  X(cuDevicePrimaryCtxGetState, (CUdevice device, unsigned *flags, int *active)) \
+  X(cuDevicePrimaryCtxReset_v2, (CUdevice device)) \
+  X(cuDevicePrimaryCtxSetFlags_v2, (CUdevice device, unsigned flags)) \
+  X(cuCtxCreate_v2, (CUcontext *context, unsigned flags, CUdevice device)) \
+  X(cuCtxDestroy_v2, (CUcontext context)) \
+  X(cuCtxSetCurrent, (CUcontext context)) \
+  X(cuCtxGetDevice, (CUdevice *device)) \
+  X(cuCtxGetApiVersion, (CUcontext context, unsigned *version)) \
+  X(cuMemAllocHost_v2, (void **memory, size_t bytes)) \
+  X(cuMemHostAlloc, (void **memory, size_t bytes, unsigned flags)) \
+  X(cuMemFreeHost, (void *memory)) \
+  X(cuMemGetAddressRange_v2, (CUdeviceptr *base, size_t *bytes, CUdeviceptr pointer)) \
+  X(cuMemcpy, (CUdeviceptr to, CUdeviceptr from, size_t bytes)) \
+  X(cuMemcpyAsync, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)) \
+  X(cuMemcpyDtoD_v2, (CUdeviceptr to, CUdeviceptr from, size_t bytes)) \
+  X(cuMemsetD8_v2, (CUdeviceptr to, unsigned char value, size_t count)) \
+  X(cuMemsetD16_v2, (CUdeviceptr to, unsigned short value, size_t count)) \
+  X(cuMemsetD32_v2, (CUdeviceptr to, unsigned value, size_t count)) \
+  X(cuMemsetD16Async, (CUdeviceptr to, unsigned short value, size_t count, CUstream stream)) \
+  X(cuMemsetD32Async, (CUdeviceptr to, unsigned value, size_t count, CUstream stream)) \
+  X(cuModuleLoad, (CUmodule *module, const char *file)) \
+  X(cuModuleLoadData, (CUmodule *module, const void *image)) \
+  X(cuModuleLoadFatBinary, (CUmodule *module, const void *image)) \
+  X(cuModuleGetGlobal_v2, (CUdeviceptr *pointer, size_t *bytes, CUmodule module, const char *name)) \
+  X(cuFuncSetAttribute, (CUfunction function, CUfunction_attribute attribute, int value)) \
+  X(cuFuncSetCacheConfig, (CUfunction function, CUfunc_cache config)) \
+  X(cuLaunchHostFunc, (CUstream stream, CUhostFn function, void *userData)) \
+  X(cuStreamCreateWithPriority, (CUstream *stream, unsigned flags, int priority)) \
+  X(cuStreamQuery, (CUstream stream)) \
+  X(cuEventQuery, (CUevent event)) \
+  X(cuGetProcAddress, (const char *symbol, void **function, int version, cuuint64_t flags)) \
+  X(cuGetProcAddress_v2, (const char *symbol, void **function, int version, cuuint64_t flags, CUdriverProcAddressQueryResult *result))
+// clang-format on
+
+#define PASCALINE_EXPORT __attribute__((visibility("default")))
+
+extern "C" {
+#define DECLARE(name, symbol, parameters)                                      \
+  PASCALINE_EXPORT CUresult symbol parameters;
+PASCALINE_CUDA_FUNCTIONS(DECLARE)
+#undef DECLARE
+#define DECLARE(symbol, parameters) PASCALINE_EXPORT CUresult symbol parameters;
+PASCALINE_EMULATOR_MORE_FUNCTIONS(DECLARE)
+#undef DECLARE
+PASCALINE_EXPORT const char *pascalineEmulatorLastError(void);
+}

@@ -1,0 +1,197 @@
+// Context.cpp - contexts, the primary one among them, and who is current.
+#include "runtime/emulator/driver/Objects.h"
+
+using namespace pascaline::emulator;
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
+  if (CUresult result = checkDevice(device))
+    return result;
+  if (!context)
+    return invalidValue("context is null");
+  Driver &driver = Driver::get();
+  std::lock_guard<std::mutex> lock(driver.objects);
+  if (!driver.primary) {
+    driver.primary = std::make_shared<CUctx_st>();
+    driver.primary->flags = driver.primaryFlags;
+    driver.contexts[driver.primary.get()] = driver.primary;
+  }
+  ++driver.primaryCount;
+  *context = driver.primary.get();
+  return CUDA_SUCCESS;
+}
+
+namespace {
+
+// Takes the primary context away when `last` says so.
+template <class Last> CUresult endPrimary(Last last) {
+  Driver &driver = Driver::get();
+  std::unique_lock<std::shared_mutex> alone(driver.device);
+  ContextRef ended;
+  {
+    std::lock_guard<std::mutex> lock(driver.objects);
+    if (!last(driver))
+      return CUDA_SUCCESS;
+    ended = std::move(driver.primary);
+    driver.primary = nullptr;
+  }
+  if (ended)
+    destroyContext(ended);
+  return CUDA_SUCCESS;
+}
+
+} // namespace
+
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
+  if (CUresult result = checkDevice(device))
+    return result;
+  bool retained = true;
+  endPrimary([&](Driver &driver) {
+    retained = driver.primaryCount > 0;
+    return retained && --driver.primaryCount == 0;
+  });
+  return retained ? CUDA_SUCCESS
+                  : fail(CUDA_ERROR_INVALID_CONTEXT,
+                         "the primary context is released more often than it "
+                         "was retained");
+}
+
+CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
+  if (CUresult result = checkDevice(device))
+    return result;
+  // As documented, the count of retains stays; the next retain starts anew.
+  return endPrimary([](Driver &) { return true; });
+}
+
+CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags,
+                                    int *active) {
+  if (CUresult result = checkDevice(device))
+    return result;
+  if (!flags || !active)
+    return invalidValue("flags or active is null");
+  Driver &driver = Driver::get();
+  std::lock_guard<std::mutex> lock(driver.objects);
+  *flags = driver.primaryFlags;
+  *active = driver.primary != nullptr;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags) {
+  if (CUresult result = checkDevice(device))
+    return result;
+  Driver &driver = Driver::get();
+  std::lock_guard<std::mutex> lock(driver.objects);
+  driver.primaryFlags = flags;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device) {
+  if (CUresult result = checkDevice(device))
+    return result;
+  if (!context)
+    return invalidValue("context is null");
+  auto created = std::make_shared<CUctx_st>();
+  created->flags = flags;
+  Driver &driver = Driver::get();
+  {
+    std::lock_guard<std::mutex> lock(driver.objects);
+    driver.contexts[created.get()] = created;
+  }
+  contextStack().push_back(created.get());
+  *context = created.get();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxDestroy_v2(CUcontext context) {
+  Driver &driver = Driver::get();
+  ContextRef found = driver.find(driver.contexts, context);
+  if (!found)
+    return fail(CUDA_ERROR_INVALID_CONTEXT, "the context does not exist");
+  {
+    std::lock_guard<std::mutex> lock(driver.objects);
+    if (found == driver.primary)
+      return fail(CUDA_ERROR_INVALID_CONTEXT,
+                  "the primary context is released, not destroyed");
+  }
+  std::unique_lock<std::shared_mutex> alone(driver.device);
+  destroyContext(found);
+  if (!contextStack().empty() && contextStack().back() == context)
+    contextStack().pop_back();
+  return CUDA_SUCCESS;
+}
+
+namespace {
+
+CUresult checkContext(CUcontext context) {
+  Driver &driver = Driver::get();
+  if (!driver.initialized)
+    return fail(CUDA_ERROR_NOT_INITIALIZED, "cuInit was not called");
+  if (!driver.find(driver.contexts, context))
+    return fail(CUDA_ERROR_INVALID_CONTEXT, "the context does not exist");
+  return CUDA_SUCCESS;
+}
+
+} // namespace
+
+CUresult cuCtxPushCurrent_v2(CUcontext context) {
+  if (CUresult result = checkContext(context))
+    return result;
+  contextStack().push_back(context);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxPopCurrent_v2(CUcontext *context) {
+  if (!Driver::get().initialized)
+    return fail(CUDA_ERROR_NOT_INITIALIZED, "cuInit was not called");
+  if (contextStack().empty())
+    return fail(CUDA_ERROR_INVALID_CONTEXT,
+                "no context is current on this thread");
+  if (context)
+    *context = contextStack().back();
+  contextStack().pop_back();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetCurrent(CUcontext context) {
+  if (context)
+    if (CUresult result = checkContext(context))
+      return result;
+  if (!contextStack().empty())
+    contextStack().pop_back();
+  if (context)
+    contextStack().push_back(context);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetCurrent(CUcontext *context) {
+  if (!Driver::get().initialized)
+    return fail(CUDA_ERROR_NOT_INITIALIZED, "cuInit was not called");
+  if (!context)
+    return invalidValue("context is null");
+  *context = contextStack().empty() ? nullptr : contextStack().back();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetDevice(CUdevice *device) {
+  ContextRef context;
+  if (CUresult result = enter(&context))
+    return result;
+  if (!device)
+    return invalidValue("device is null");
+  *device = 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxGetApiVersion(CUcontext context, unsigned *version) {
+  if (context)
+    if (CUresult result = checkContext(context))
+      return result;
+  if (!version)
+    return invalidValue("version is null");
+  *version = 3020; // of the _v2 functions
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSynchronize(void) {
+  ContextRef context;
+  return enter(&context);
+}

@@ -1,0 +1,102 @@
+#include "runtime/emulator/driver/Objects.h"
+
+#include <algorithm>
+
+namespace pascaline::emulator {
+namespace {
+
+std::string &lastError() {
+  static thread_local std::string sentence;
+  return sentence;
+}
+
+// CU_STREAM_PER_THREAD; CU_STREAM_LEGACY is 1. The documentation defines them
+// as numbers.
+constexpr uintptr_t kStreamPerThread = 2;
+
+template <class T> void eraseOf(Table<T> &table, const CUctx_st *context) {
+  for (auto i = table.begin(); i != table.end();)
+    i = i->second->context == context ? table.erase(i) : std::next(i);
+}
+
+} // namespace
+
+Driver &Driver::get() {
+  static Driver *driver = new Driver;
+  return *driver;
+}
+
+CUresult fail(CUresult result, std::string sentence) {
+  lastError() = std::move(sentence);
+  return result;
+}
+
+CUresult invalidValue(std::string sentence) {
+  return fail(CUDA_ERROR_INVALID_VALUE, std::move(sentence));
+}
+
+CUresult invalidHandle(const char *what) {
+  return fail(CUDA_ERROR_INVALID_HANDLE,
+              std::string(what) + " is not one of this context's, or is gone");
+}
+
+std::vector<CUcontext> &contextStack() {
+  static thread_local std::vector<CUcontext> stack;
+  return stack;
+}
+
+CUresult enter(ContextRef *context) {
+  Driver &driver = Driver::get();
+  if (!driver.initialized)
+    return fail(CUDA_ERROR_NOT_INITIALIZED, "cuInit was not called");
+  if (contextStack().empty() || !contextStack().back())
+    return fail(CUDA_ERROR_INVALID_CONTEXT,
+                "no context is current on this thread");
+  *context = driver.find(driver.contexts, contextStack().back());
+  if (!*context)
+    return fail(CUDA_ERROR_CONTEXT_IS_DESTROYED,
+                "the current context has been destroyed");
+  CUresult failed = (*context)->failed;
+  if (failed != CUDA_SUCCESS)
+    return fail(failed, (*context)->failure);
+  return CUDA_SUCCESS;
+}
+
+CUresult checkDevice(CUdevice device) {
+  if (!Driver::get().initialized)
+    return fail(CUDA_ERROR_NOT_INITIALIZED, "cuInit was not called");
+  if (device != 0)
+    return fail(CUDA_ERROR_INVALID_DEVICE,
+                "device " + std::to_string(device) +
+                    " does not exist; the emulator has device 0");
+  return CUDA_SUCCESS;
+}
+
+CUresult checkStream(CUstream stream, const ContextRef &context) {
+  if (reinterpret_cast<uintptr_t>(stream) <= kStreamPerThread)
+    return CUDA_SUCCESS;
+  Driver &driver = Driver::get();
+  auto found = driver.find(driver.streams, stream);
+  if (!found || found->context != context.get())
+    return invalidHandle("the stream");
+  return CUDA_SUCCESS;
+}
+
+void destroyContext(const ContextRef &context) {
+  Driver &driver = Driver::get();
+  std::lock_guard<std::mutex> lock(driver.objects);
+  driver.contexts.erase(context.get());
+  for (auto i = driver.functions.begin(); i != driver.functions.end();)
+    i = i->second->context == context.get() ? driver.functions.erase(i)
+                                            : std::next(i);
+  eraseOf(driver.modules, context.get());
+  eraseOf(driver.streams, context.get());
+  eraseOf(driver.events, context.get());
+  DeviceMemory::get().releaseAllOf(context.get());
+}
+
+} // namespace pascaline::emulator
+
+const char *pascalineEmulatorLastError(void) {
+  return pascaline::emulator::lastError().c_str();
+}

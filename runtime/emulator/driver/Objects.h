@@ -1,0 +1,119 @@
+// Objects.h - the driver's contexts, modules, streams and events.
+//
+// Everything is executed by the call that asks for it: a launch or a copy has
+// happened when its call returns, whatever its stream. That keeps every
+// promise of stream and event order (an application cannot tell it from a
+// device that is very fast), and a failed launch is reported by the launch
+// itself, as CUDA does under CUDA_LAUNCH_BLOCKING=1. So streams hold nothing,
+// and events hold the host's clock.
+//
+// Handles are looked up in a table of the live ones, so a stale or wild handle
+// is an error and no crash. Tables hold shared_ptrs: an object that another
+// thread destroys lives until the call that uses it returns.
+//
+// Locks, in this order: Driver::device (shared by copies and launches, held
+// alone by whatever takes memory away from them), then Driver::objects.
+// The driver is never destroyed: other threads may be in it at exit.
+#pragma once
+
+#include "runtime/emulator/driver/Api.h"
+#include "runtime/emulator/scheduler/DeviceMemory.h"
+#include "runtime/emulator/translate/Translator.h"
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+struct CUctx_st {
+  unsigned flags = 0;
+  // CUDA's sticky error: once a kernel has failed, every call in the context
+  // fails like it. Set once, under Driver::objects.
+  std::atomic<CUresult> failed{CUDA_SUCCESS};
+  std::string failure;
+};
+
+struct CUfunc_st {
+  CUmod_st *module; // which owns this
+  CUctx_st *context;
+  const pascaline::emulator::KernelInfo *kernel;
+};
+
+struct CUmod_st {
+  CUctx_st *context = nullptr;
+  std::unique_ptr<pascaline::emulator::TranslatedModule> translated;
+  std::vector<uint64_t> addresses; // of translated->variables()
+  std::vector<std::unique_ptr<CUfunc_st>> functions;
+  int ptxTarget = 0; // 61 for sm_61
+  ~CUmod_st();       // frees the variables
+};
+
+struct CUstream_st {
+  CUctx_st *context;
+  unsigned flags;
+};
+
+struct CUevent_st {
+  CUctx_st *context;
+  unsigned flags;
+  // Nanoseconds of the steady clock; 0: not recorded yet.
+  std::atomic<int64_t> time{0};
+};
+
+namespace pascaline::emulator {
+
+using ContextRef = std::shared_ptr<CUctx_st>;
+
+template <class T> using Table = std::unordered_map<T *, std::shared_ptr<T>>;
+
+struct Driver {
+  static Driver &get();
+
+  std::atomic<bool> initialized{false};
+  std::shared_mutex device;
+
+  std::mutex objects; // guards all that follows
+  Table<CUctx_st> contexts;
+  Table<CUmod_st> modules;
+  Table<CUstream_st> streams;
+  Table<CUevent_st> events;
+  // The function belongs to the module; the module must outlive its use.
+  std::unordered_map<CUfunc_st *, std::shared_ptr<CUmod_st>> functions;
+  std::unordered_set<void *> hostMemory;
+  ContextRef primary;
+  unsigned primaryCount = 0;
+  unsigned primaryFlags = 0;
+
+  template <class T> std::shared_ptr<T> find(Table<T> &table, T *handle) {
+    std::lock_guard<std::mutex> lock(objects);
+    auto found = table.find(handle);
+    return found == table.end() ? nullptr : found->second;
+  }
+};
+
+// Remembers the sentence for pascalineEmulatorLastError; returns `result`.
+CUresult fail(CUresult result, std::string sentence);
+CUresult invalidValue(std::string sentence);
+CUresult invalidHandle(const char *what);
+
+// What nearly every call begins with: the driver is initialised, a context is
+// current, alive and has not failed.
+CUresult enter(ContextRef *context);
+CUresult checkDevice(CUdevice device);
+
+// Null, legacy and per-thread stand for default streams of any context.
+CUresult checkStream(CUstream stream, const ContextRef &context);
+
+// Takes the context and all that is in it out of the tables and frees its
+// memory. Driver::device must be held alone.
+void destroyContext(const ContextRef &context);
+
+// The calling thread's stack of current contexts.
+std::vector<CUcontext> &contextStack();
+
+} // namespace pascaline::emulator
