@@ -41,10 +41,10 @@ artifact::ElementType elementType(Type type) {
 
 WeightPacking packingOf(ArrayRef<int64_t> fields) {
   WeightPacking p;
-  int64_t *const members[] = {
-      &p.elementBytes, &p.groups,      &p.m,       &p.taps,
-      &p.channels,     &p.channelsPadded, &p.mPadded, &p.kPadded,
-      &p.groupStride,  &p.mStride,     &p.tapStride, &p.cStride};
+  int64_t *const members[] = {&p.elementBytes, &p.groups,    &p.m,
+                              &p.taps,         &p.channels,  &p.channelsPadded,
+                              &p.mPadded,      &p.kPadded,   &p.groupStride,
+                              &p.mStride,      &p.tapStride, &p.cStride};
   for (auto [member, field] : llvm::zip(members, fields))
     *member = field;
   return p;
@@ -141,7 +141,7 @@ private:
                             "files, not in text");
     if (auto fields = op.getPacking())
       bytes = packWeights(*bytes, packingOf(*fields));
-    if (static_cast<int64_t>(bytes->size()) != op.getBytes())
+    if (bytes->size() != op.getBytes())
       return op.emitOpError() << "has a value of " << bytes->size()
                               << " bytes in a buffer of " << op.getBytes();
     llvm::copy(*bytes, result.weights.begin() + offset);

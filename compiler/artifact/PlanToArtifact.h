@@ -20,8 +20,8 @@ struct PlannedArtifact {
 };
 
 /// Reads the plan.program and plan.kernels of a module whose memory is planned
-/// and whose kernels have their PTX. `model` is a name for people. Emits an error
-/// where the module is not that far.
+/// and whose kernels have their PTX. `model` is a name for people. Emits an
+/// error where the module is not that far.
 llvm::LogicalResult planToArtifact(mlir::ModuleOp module, llvm::StringRef model,
                                    const Chip &chip, PlannedArtifact &artifact);
 

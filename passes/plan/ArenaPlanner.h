@@ -24,8 +24,9 @@ struct ArenaBuffer {
 };
 
 struct ArenaPlan {
-  int64_t bytes = 0;      ///< of the arena
-  int64_t lowerBound = 0; ///< largest sum of live bytes, sizes rounded up to the alignment
+  int64_t bytes = 0; ///< of the arena
+  int64_t lowerBound =
+      0; ///< largest sum of live bytes, sizes rounded up to the alignment
 };
 
 /// Sets the offsets, all multiples of `alignment`.

@@ -10,8 +10,10 @@
 // alone runs once, when the model is loaded.
 //
 //   before:  %y = pascaline.fused(%x, %w) ...       after:  plan.kernel @k ...
-//            return %y                                      plan.program @main ...
-//                                                             plan.launch @k(%x, %w, %y)
+//            return %y                                      plan.program @main
+//            ...
+//                                                             plan.launch
+//                                                             @k(%x, %w, %y)
 //
 // Offsets are left to plan-memory.
 //
@@ -27,8 +29,13 @@
 #include "compiler/target/Chip.h"
 #include "passes/plan/Names.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Threading.h"
 
@@ -81,7 +88,8 @@ void renameKernel(GeneratedKernel &kernel, StringRef name) {
 class LaunchBuilder {
 public:
   LaunchBuilder(func::FuncOp main, plan::ProgramOp program)
-      : main(main), builder(program.getContext()) {
+      : main(main), builder(program.getContext()),
+        bufferType(plan::BufferType::get(program.getContext())) {
     builder.setInsertionPointToEnd(&program.getBody().front());
   }
 
@@ -90,10 +98,12 @@ public:
 private:
   Value makeBuffer(Location loc, plan::BufferKind kind, int64_t bytes,
                    IntegerAttr index = {}) {
-    return builder.create<plan::BufferOp>(loc, kind, bytes, IntegerAttr(), index,
-                                          ElementsAttr(), DenseI64ArrayAttr());
+    return builder.create<plan::BufferOp>(loc, bufferType, kind, bytes,
+                                          IntegerAttr(), index, ElementsAttr(),
+                                          DenseI64ArrayAttr());
   }
-  Value constantBuffer(Value value, const std::optional<WeightPacking> &packing);
+  Value constantBuffer(Value value,
+                       const std::optional<WeightPacking> &packing);
   Value bufferOf(Value value, const KernelArgument &argument);
   Value makeResultBuffer(Value result, bool isInit);
   bool dependsOnConstantsAlone(FusedOp group);
@@ -101,6 +111,7 @@ private:
 
   func::FuncOp main;
   OpBuilder builder;
+  Type bufferType;
   llvm::DenseMap<Value, Value> buffers;
   llvm::DenseSet<Value> initValues; // computed from constants alone
   llvm::MapVector<std::pair<Attribute, Attribute>, Value> constants;
@@ -119,8 +130,8 @@ DenseI64ArrayAttr packingAttr(OpBuilder &builder, const WeightPacking &p) {
        p.mPadded, p.kPadded, p.groupStride, p.mStride, p.tapStride, p.cStride});
 }
 
-Value LaunchBuilder::constantBuffer(Value value,
-                                    const std::optional<WeightPacking> &packing) {
+Value LaunchBuilder::constantBuffer(
+    Value value, const std::optional<WeightPacking> &packing) {
   ElementsAttr elements = constantValue(value);
   auto type = cast<RankedTensorType>(elements.getType());
   DenseI64ArrayAttr packed = packing ? packingAttr(builder, *packing) : nullptr;
@@ -128,8 +139,8 @@ Value LaunchBuilder::constantBuffer(Value value,
   if (!buffer) {
     int64_t bytes = packing ? packing->bytes() : tensorBytes(type);
     buffer = builder.create<plan::BufferOp>(
-        value.getLoc(), plan::BufferKind::weights, bytes, IntegerAttr(),
-        IntegerAttr(), elements, packed);
+        value.getLoc(), bufferType, plan::BufferKind::weights, bytes,
+        IntegerAttr(), IntegerAttr(), elements, packed);
   }
   return buffer;
 }
@@ -192,21 +203,19 @@ void LaunchBuilder::launch(FusedOp group, const GeneratedKernel &kernel) {
       break;
     }
   }
-  builder.create<plan::LaunchOp>(
-      group.getLoc(), FlatSymbolRefAttr::get(builder.getContext(), kernel.entry),
-      builder.getDenseI64ArrayAttr(kernel.grid),
-      builder.getDenseI32ArrayAttr(access),
-      builder.getStrArrayAttr(nodeNames(group)), kernel.flops, kernel.bytes,
-      isInit, operands);
+  builder.create<plan::LaunchOp>(group.getLoc(), kernel.entry,
+                                 ArrayRef<int64_t>(kernel.grid), access,
+                                 builder.getStrArrayAttr(nodeNames(group)),
+                                 kernel.flops, kernel.bytes, isInit, operands);
 }
 
 void LaunchBuilder::build(const llvm::StringMap<GeneratedKernel *> &kernels) {
   Block &body = main.getBody().front();
   for (BlockArgument argument : body.getArguments())
-    buffers[argument] = makeBuffer(
-        argument.getLoc(), plan::BufferKind::input,
-        tensorBytes(cast<RankedTensorType>(argument.getType())),
-        builder.getI64IntegerAttr(argument.getArgNumber()));
+    buffers[argument] =
+        makeBuffer(argument.getLoc(), plan::BufferKind::input,
+                   tensorBytes(cast<RankedTensorType>(argument.getType())),
+                   builder.getI64IntegerAttr(argument.getArgNumber()));
   for (auto group : body.getOps<FusedOp>()) {
     if (!isEmpty(group)) {
       launch(group, *kernels.lookup(groupKey(group)));
@@ -221,6 +230,12 @@ void LaunchBuilder::build(const llvm::StringMap<GeneratedKernel *> &kernels) {
   builder.create<plan::ReturnOp>(main.getLoc(), results);
 }
 
+// The distinct kernels, in the order of their first launch.
+struct Kernels {
+  std::vector<GeneratedKernel> list;
+  llvm::StringMap<GeneratedKernel *> byKey;
+};
+
 struct FormLaunches : impl::FormLaunchesBase<FormLaunches> {
   using FormLaunchesBase::FormLaunchesBase;
 
@@ -234,16 +249,17 @@ struct FormLaunches : impl::FormLaunchesBase<FormLaunches> {
     }
     if (!main || failed(checkBody(main)))
       return signalPassFailure();
-    if (failed(generateKernels(main, *target)))
+    Kernels kernels;
+    if (failed(generateKernels(main, *target, kernels)))
       return signalPassFailure();
     plan::ProgramOp program = makeProgram(main);
-    LaunchBuilder(main, program).build(byKey);
-    insertKernels(module, program);
+    LaunchBuilder(main, program).build(kernels.byKey);
+    insertKernels(kernels.list, program);
     for (auto launch : program.getBody().front().getOps<plan::LaunchOp>()) {
       (void)launch;
       ++numLaunches;
     }
-    numKernels += kernels.size();
+    numKernels += kernels.list.size();
     main.erase();
   }
 
@@ -255,9 +271,8 @@ private:
     return success();
   }
 
-  LogicalResult generateKernels(func::FuncOp main, const Chip &target) {
-    byKey.clear();
-    kernels.clear();
+  LogicalResult generateKernels(func::FuncOp main, const Chip &target,
+                                Kernels &kernels) {
     SmallVector<std::pair<std::string, FusedOp>> distinct;
     llvm::StringMap<size_t> seen;
     for (auto group : main.getBody().front().getOps<FusedOp>()) {
@@ -267,27 +282,27 @@ private:
       if (seen.try_emplace(key, distinct.size()).second)
         distinct.emplace_back(std::move(key), group);
     }
-    kernels.resize(distinct.size());
+    kernels.list.resize(distinct.size());
     // Generators are pure, so they run side by side.
     auto generate = [&](size_t i) -> LogicalResult {
       FailureOr<GeneratedKernel> kernel =
           generateKernel(distinct[i].second, target);
       if (failed(kernel))
         return failure();
-      kernels[i] = std::move(*kernel);
+      kernels.list[i] = std::move(*kernel);
       return success();
     };
     if (failed(failableParallelForEachN(&getContext(), 0, distinct.size(),
                                         generate)))
       return failure();
     llvm::StringMap<int> taken;
-    for (auto [i, kernel] : llvm::enumerate(kernels)) {
+    for (auto [i, kernel] : llvm::enumerate(kernels.list)) {
       std::string name = kernel.entry;
       for (int n = 1; !taken.try_emplace(name, n).second; ++n)
         name = kernel.entry + "_" + std::to_string(n);
       if (name != kernel.entry)
         renameKernel(kernel, name);
-      byKey[distinct[i].first] = &kernel;
+      kernels.byKey[distinct[i].first] = &kernel;
     }
     return success();
   }
@@ -315,7 +330,8 @@ private:
     return name ? cast<StringAttr>(name).getValue() : StringRef();
   }
 
-  void insertKernels(ModuleOp module, plan::ProgramOp program) {
+  void insertKernels(std::vector<GeneratedKernel> &kernels,
+                     plan::ProgramOp program) {
     OpBuilder builder(program);
     for (GeneratedKernel &kernel : kernels) {
       auto op = builder.create<plan::KernelOp>(
@@ -325,9 +341,6 @@ private:
       op.getBody().emplaceBlock().push_back(kernel.module.release());
     }
   }
-
-  std::vector<GeneratedKernel> kernels;
-  llvm::StringMap<GeneratedKernel *> byKey;
 };
 
 } // namespace

@@ -14,6 +14,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
 
+#include "llvm/Support/Error.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -38,7 +39,8 @@ public:
 
 private:
   bool import();
-  bool runPasses(StringRef what, const std::function<void(PassManager &)> &fill);
+  bool runPasses(StringRef what,
+                 const std::function<void(PassManager &)> &fill);
   bool lowerKernels(bool emit);
   bool writeArtifactFile();
   bool writeIr(Operation *op);
@@ -116,9 +118,8 @@ bool Compilation::run() {
   if (options.stage == Stage::Fused)
     return writeIr(*module);
 
-  if (!runPasses("generating kernels", [&](PassManager &pm) {
-        buildPlanPipeline(pm, options.chip);
-      }))
+  if (!runPasses("generating kernels",
+                 [&](PassManager &pm) { buildPlanPipeline(pm, options.chip); }))
     return false;
   if (options.stage == Stage::Plan) {
     auto programs = module->getOps<plan::ProgramOp>();
@@ -148,8 +149,7 @@ bool Compilation::run() {
     std::vector<std::string> kernels;
     for (auto kernel : module->getOps<plan::KernelOp>())
       kernels.push_back(kernel.getPtx()->str());
-    return writeText(
-        [&](llvm::raw_ostream &os) { os << linkPtx(kernels); });
+    return writeText([&](llvm::raw_ostream &os) { os << linkPtx(kernels); });
   }
   default:
     return writeArtifactFile();
@@ -171,9 +171,8 @@ bool Compilation::writeArtifactFile() {
 bool Compilation::writeIr(Operation *op) {
   if (!StringRef(options.output).ends_with(".mlirbc"))
     return writeText([&](llvm::raw_ostream &os) { printIr(op, os); });
-  return writeText([&](llvm::raw_ostream &os) {
-    (void)writeBytecodeToFile(op, os);
-  });
+  return writeText(
+      [&](llvm::raw_ostream &os) { (void)writeBytecodeToFile(op, os); });
 }
 
 bool Compilation::writeKernels(

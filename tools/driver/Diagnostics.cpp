@@ -1,5 +1,6 @@
 #include "tools/driver/Diagnostics.h"
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
 
 #include "llvm/Support/raw_ostream.h"

@@ -23,7 +23,8 @@ void printIr(Operation *op, llvm::raw_ostream &os) {
   os << '\n';
 }
 
-//===- IrDump --------------------------------------------------------------===//
+//===- IrDump
+//--------------------------------------------------------------===//
 
 std::unique_ptr<IrDump> IrDump::open(const std::string &directory,
                                      std::string &error) {
@@ -31,8 +32,8 @@ std::unique_ptr<IrDump> IrDump::open(const std::string &directory,
   if (directory.empty())
     return dump;
   if (std::error_code code = llvm::sys::fs::create_directories(directory)) {
-    error = directory + ": cannot make this folder for IR dumps: " +
-            code.message();
+    error =
+        directory + ": cannot make this folder for IR dumps: " + code.message();
     return nullptr;
   }
   dump->directory = directory;
@@ -103,11 +104,12 @@ std::unique_ptr<PassInstrumentation> IrDump::instrumentation() {
   return std::make_unique<DumpInstrumentation>(*this);
 }
 
-//===- Progress ------------------------------------------------------------===//
+//===- Progress
+//------------------------------------------------------------===//
 
 Progress::Progress()
-    : terminal(isatty(STDERR_FILENO)),
-      start(std::chrono::steady_clock::now()) {}
+    : terminal(isatty(STDERR_FILENO)), start(std::chrono::steady_clock::now()) {
+}
 
 Progress::~Progress() {
   if (shown)

@@ -11,8 +11,8 @@
 
 namespace pascaline {
 
-/// Writes DIR/NNN-<pass>.mlir after each pass that changed something. Numbers go on over the
-/// pipelines of one compile.
+/// Writes DIR/NNN-<pass>.mlir after each pass that changed something. Numbers
+/// go on over the pipelines of one compile.
 class IrDump {
 public:
   /// Makes the directory; empty path: dumps nothing.
@@ -33,7 +33,8 @@ private:
   int count = 0;
 };
 
-/// On a terminal, after a second, one line on stderr that says what is being done.
+/// On a terminal, after a second, one line on stderr that says what is being
+/// done.
 class Progress {
 public:
   Progress();

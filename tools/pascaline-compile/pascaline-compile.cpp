@@ -31,8 +31,8 @@ void onFatalError(void *, const char *reason, bool) {
 int main(int argc, char **argv) {
   cl::OptionCategory category("pascaline-compile options");
   cl::opt<std::string> model(cl::Positional, cl::Required,
-                             cl::value_desc("MODEL.onnx"), cl::desc("MODEL.onnx"),
-                             cl::cat(category));
+                             cl::value_desc("MODEL.onnx"),
+                             cl::desc("MODEL.onnx"), cl::cat(category));
   cl::opt<std::string> output("o", cl::value_desc("file"),
                               cl::desc("Where the result goes; text goes to "
                                        "standard output without it"),
@@ -43,14 +43,13 @@ int main(int argc, char **argv) {
       cl::cat(category));
   cl::opt<Stage> stage(
       "emit", cl::desc("Stop after a stage and print it:"),
-      cl::values(
-          clEnumValN(Stage::Graph, "graph", "the graph as imported"),
-          clEnumValN(Stage::Fused, "fused", "groups, one a kernel"),
-          clEnumValN(Stage::Plan, "plan", "launches and memory"),
-          clEnumValN(Stage::Kernel, "kernel", "the kernels' IR"),
-          clEnumValN(Stage::Llvm, "llvm", "the kernels' LLVM IR"),
-          clEnumValN(Stage::Ptx, "ptx", "the PTX module"),
-          clEnumValN(Stage::Pasc, "pasc", "the artifact (default)")),
+      cl::values(clEnumValN(Stage::Graph, "graph", "the graph as imported"),
+                 clEnumValN(Stage::Fused, "fused", "groups, one a kernel"),
+                 clEnumValN(Stage::Plan, "plan", "launches and memory"),
+                 clEnumValN(Stage::Kernel, "kernel", "the kernels' IR"),
+                 clEnumValN(Stage::Llvm, "llvm", "the kernels' LLVM IR"),
+                 clEnumValN(Stage::Ptx, "ptx", "the PTX module"),
+                 clEnumValN(Stage::Pasc, "pasc", "the artifact (default)")),
       cl::init(Stage::Pasc), cl::cat(category));
   cl::opt<std::string> dump(
       "dump-ir", cl::value_desc("folder"),
