@@ -11,7 +11,9 @@ FORMAT=$(command -v clang-format-14) || {
   echo "check-format: clang-format-14 is not installed; run tools/setup.sh" >&2
   exit 1
 }
-mapfile -t files < <(git ls-files -co --exclude-standard -- '*.h' '*.c' '*.cpp' '*.inc')
+mapfile -t files < <(find runtime compiler passes tools test -type f \
+  \( -name '*.h' -o -name '*.c' -o -name '*.cpp' \) | sort)
+mkdir -p build
 if [ "${1:-}" = --fix ]; then
   "$FORMAT" -i "${files[@]}"
 elif ! "$FORMAT" --dry-run --Werror "${files[@]}" 2>build/format.log; then
