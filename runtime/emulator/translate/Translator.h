@@ -11,6 +11,7 @@
 #pragma once
 
 #include "runtime/emulator/Kernel.h"
+#include "runtime/emulator/ptx/Diagnostic.h" // ErrorKind
 
 #include <memory>
 #include <string>
@@ -18,15 +19,6 @@
 #include <vector>
 
 namespace pascaline::emulator {
-
-enum class ErrorKind {
-  None,
-  InvalidPtx,         // not PTX, or an instruction that is not known
-  UnsupportedVersion, // .version newer than this parser knows
-  UnsupportedTarget,  // .target above what the emulated device offers
-  Unsupported,        // known to PTX, not to the emulator (textures, ...)
-  Internal,           // the host compiler refused what was translated
-};
 
 class TranslatedModule {
 public:
