@@ -28,11 +28,13 @@ std::shared_ptr<const Driver> Driver::load(const std::string &path) {
 #define PASCALINE_FIND(name, symbol, parameters) find(table.name, #symbol);
   PASCALINE_CUDA_FUNCTIONS(PASCALINE_FIND)
 #undef PASCALINE_FIND
-  auto driver = std::make_shared<const Driver>(table, library);
+  auto driver = std::make_shared<Driver>(table, library);
   if (missing)
     fail(PASCALINE_NO_DEVICE,
          "%s: has no function %s; install a driver of CUDA 9 or later",
          path.c_str(), missing);
+  if (void *address = dlsym(library, "pascalineEmulatorLastError"))
+    driver->explanation = reinterpret_cast<const char *(*)()>(address);
   if (CUresult result = table.init(0); result != CUDA_SUCCESS)
     fail(PASCALINE_NO_DEVICE, "%s: cuInit gives %s", path.c_str(),
          driver->errorText(result).c_str());
@@ -49,6 +51,9 @@ std::string Driver::errorText(CUresult result) const {
   const char *text = nullptr;
   if (call.getErrorName(result, &name) != CUDA_SUCCESS || !name)
     return format("error %d of the CUDA driver", int(result));
+  if (const char *sentence = explanation ? explanation() : nullptr;
+      sentence && *sentence)
+    return format("%s (%s)", name, sentence);
   if (call.getErrorString(result, &text) != CUDA_SUCCESS || !text)
     return name;
   return format("%s (%s)", name, text);

@@ -29,13 +29,15 @@ public:
   Driver &operator=(const Driver &) = delete;
   ~Driver();
 
-  // "CUDA_ERROR_NO_DEVICE (no CUDA-capable device is detected)"
+  // "CUDA_ERROR_NO_DEVICE (no CUDA-capable device is detected)". The emulator
+  // knows more of this thread's last failure than its name, and is asked.
   std::string errorText(CUresult result) const;
 
   const DriverTable call;
 
 private:
   void *library; // from dlopen, or null
+  const char *(*explanation)() = nullptr;
 };
 
 // Where the emulator is: $PASCALINE_EMULATOR, else beside this library.

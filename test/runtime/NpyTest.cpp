@@ -117,12 +117,12 @@ TEST(Npy, RefusesWithASentence) {
     EXPECT_NE(refusal(dict(bad)), "") << bad;
 }
 
-TEST(Npy, SurvivesTwoThousandMutations) {
+TEST(Npy, SurvivesMutations) {
   std::string bytes = npy(
       "{'descr': '<f4', 'fortran_order': True, 'shape': (2, 1), }", "12345678");
   std::mt19937 random(9);
   TemporaryFile file;
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < 300; ++round) {
     std::string mutated = bytes;
     for (unsigned edits = 1 + random() % 3; edits > 0; --edits)
       mutated[random() % mutated.size()] = char(random());
