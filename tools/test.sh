@@ -15,7 +15,7 @@ PYTHON=build/venv/bin/python
 
 passed=0 failed=0 skipped=0 summary=()
 say() { echo "test: $*"; }
-die() { echo "test: $*" >&2; exit 1; }
+usage() { echo "test: $*; the parts are ${PARTS[*]}" >&2; exit 2; }
 
 # add NAME PASSED FAILED SKIPPED SECONDS
 add() {
@@ -78,18 +78,20 @@ run_part() {
     suite "$1" "$RESULTS/$1.json" "$PYTHON" "test/e2e/$1.py" --json "$RESULTS/$1.json" ;;
   models)
     suite models "$RESULTS/models.json" "$PYTHON" test/models/run.py --json "$RESULTS/models.json" ;;
-  *) die "no part is called $1; the parts are ${PARTS[*]}" ;;
   esac
 }
 
 parts=("$@")
 [ ${#parts[@]} -gt 0 ] || parts=("${PARTS[@]}")
 for part in "${parts[@]}"; do
-  [[ " ${PARTS[*]} " == *" $part "* ]] ||
-    die "no part is called $part; the parts are ${PARTS[*]}"
+  [[ " ${PARTS[*]} " == *" $part "* ]] || usage "no part is called $part"
 done
 
-tools/setup.sh || die "the set-up failed, so nothing was tested"
+tools/setup.sh || {
+  echo "test: the set-up failed, so nothing was tested" >&2
+  echo "0 passed, 1 failed"
+  exit 1
+}
 mkdir -p "$RESULTS"
 built=0 start=$SECONDS
 if tools/build.sh; then
