@@ -73,7 +73,7 @@ run_part() {
   lit) suite lit "$RESULTS/lit.json" run_lit ;;
   unit)
     suite unit "$RESULTS/unit.xml" ctest --test-dir build --output-on-failure \
-      -j "${JOBS:-$(nproc)}" --output-junit "$PWD/$RESULTS/unit.xml" --quiet ;;
+      -j "${JOBS:-$(nproc)}" --output-junit "$PWD/$RESULTS/unit.xml" ;;
   slice | ops | refusals)
     suite "$1" "$RESULTS/$1.json" "$PYTHON" "test/e2e/$1.py" --json "$RESULTS/$1.json" ;;
   models)
