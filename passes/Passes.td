@@ -8,6 +8,80 @@ include "mlir/Pass/PassBase.td"
 
 //===- Graph -> graph: passes/graph ----------------------------------------===//
 
+def FoldBatchNorm : Pass<"pascaline-fold-batch-norm", "::mlir::func::FuncOp"> {
+  let summary = "Fold per-channel scales and shifts into weights and one bias";
+  let description = [{
+    What follows a conv or matmul with constant weights and multiplies or adds
+    constants that vary along its output channels alone goes into the weights
+    (in double, rounded once) and one `add`.
+    ```mlir
+    %c = pascaline.conv %x, %w
+    %s = pascaline.mul %c, %scale
+    %y = pascaline.add %s, %shift
+    // becomes
+    %c = pascaline.conv %x, %w_times_scale
+    %y = pascaline.add %c, %shift
+    ```
+  }];
+  let statistics = [Statistic<"numFolded", "folded", "chains folded">];
+}
+
+def AbsorbPads : Pass<"pascaline-absorb-pads", "::mlir::func::FuncOp"> {
+  let summary = "Make explicit padding the padding of the window op that reads it";
+  let description = [{
+    Zeros before a conv or avg_pool, and before a max_pool what never wins a
+    window, become the op's own pads: the padded copy of the tensor goes.
+  }];
+  let statistics = [Statistic<"numAbsorbed", "absorbed", "pads absorbed">];
+}
+
+def AbsorbTransposes
+    : Pass<"pascaline-absorb-transposes", "::mlir::func::FuncOp"> {
+  let summary = "Cancel transposes against each other and into matmul's flags";
+  let description = [{
+    A transpose moves up through the ops that work alike in any order of
+    dimensions, if it meets its inverse there on every path. A swap of a
+    matrix's dimensions becomes matmul's transpose_a or transpose_b, and a
+    transposed constant is transposed here.
+  }];
+  let statistics = [Statistic<"numAbsorbed", "absorbed", "transposes absorbed">];
+}
+
+def FuseEpilogue : Pass<"pascaline-fuse-epilogue", "::mlir::func::FuncOp"> {
+  let summary = "Put each anchor into a group with the pointwise ops that follow";
+  let description = [{
+    Every conv, matmul, pool, reduce, softmax, concat, pad and gather becomes a
+    `pascaline.fused`. Whatever pointwise expression of its result has as many
+    elements joins it, other operands becoming inputs of the group, as long as
+    the group then has at most two results and no path leads from it back to
+    it. An op that two anchors could take goes with the later.
+  }];
+  let statistics = [
+    Statistic<"numGroups", "groups", "anchors grouped">,
+    Statistic<"numFused", "fused", "ops that joined an anchor">];
+}
+
+def FusePrologue : Pass<"pascaline-fuse-prologue", "::mlir::func::FuncOp"> {
+  let summary = "Pull views and cheap producers into the anchor that reads them";
+  let description = [{
+    A view is read in place, with strides, by any anchor; pointwise producers
+    join anchors that read each element once or a few times (reduce, softmax,
+    concat, pad, gather, pools without overlap).
+  }];
+  let statistics = [Statistic<"numFused", "fused", "producers pulled in">];
+}
+
+def FusePointwise : Pass<"pascaline-fuse-pointwise", "::mlir::func::FuncOp"> {
+  let summary = "Group the pointwise ops and views that are left";
+  let description = [{
+    After it, the function holds groups, constants, reshapes (aliases of
+    buffers) and the return alone.
+  }];
+  let statistics = [
+    Statistic<"numGroups", "groups", "pointwise groups formed">,
+    Statistic<"numFused", "fused", "ops that joined a group">];
+}
+
 //===- Graph -> plan: passes/plan ------------------------------------------===//
 
 def FormLaunches : Pass<"pascaline-form-launches", "::mlir::ModuleOp"> {

@@ -4,6 +4,7 @@
 
 #include "passes/Passes.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -14,6 +15,20 @@ namespace pascaline {
 void buildGraphPipeline(OpPassManager &pm) {
   // Constant folding, dead code, one op for equal ops.
   pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  // Scales and shifts of channels go into weights, before anything is moved.
+  pm.addNestedPass<func::FuncOp>(createFoldBatchNorm());
+  // Padding and transposes that their readers can do without.
+  pm.addNestedPass<func::FuncOp>(createAbsorbPads());
+  pm.addNestedPass<func::FuncOp>(createAbsorbTransposes());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  // Groups: anchors with what follows, then with what feeds them, then the
+  // rest.
+  pm.addNestedPass<func::FuncOp>(createFuseEpilogue());
+  pm.addNestedPass<func::FuncOp>(createFusePrologue());
+  pm.addNestedPass<func::FuncOp>(createFusePointwise());
+  // Constants and producers that no group reads any more; equal groups.
   pm.addPass(createCSEPass());
 }
 

@@ -23,9 +23,8 @@ namespace pascaline {
 static bool isBool(Type element) { return element.isInteger(1); }
 
 static bool allEqual(ArrayRef<char> bytes, size_t size) {
-  return bytes.size() >= size &&
-         std::memcmp(bytes.data(), bytes.data() + size, bytes.size() - size) ==
-             0;
+  return bytes.size() >= size && std::memcmp(bytes.data(), bytes.data() + size,
+                                             bytes.size() - size) == 0;
 }
 
 static ElementsAttr makeDense(RankedTensorType type, ArrayRef<char> bytes) {
@@ -71,7 +70,8 @@ std::optional<SmallVector<char>> elementBytes(ElementsAttr value) {
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(value)) {
     const AsmResourceBlob *blob = resource.getRawHandle().getBlob();
     int64_t size = elementBytes(type.getElementType());
-    if (!blob || int64_t(blob->getData().size()) != type.getNumElements() * size)
+    if (!blob ||
+        int64_t(blob->getData().size()) != type.getNumElements() * size)
       return std::nullopt;
     return SmallVector<char>(blob->getData());
   }

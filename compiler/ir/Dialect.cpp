@@ -53,18 +53,18 @@ LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type element,
                        << " dimensions, the tensor has " << rank;
   for (int64_t d : order) {
     if (d < 0 || d >= rank || seen[d])
-      return emitError() << "layout order must name each of the dimensions 0 to "
-                         << rank - 1 << " once, but " << d
-                         << (d < 0 || d >= rank ? " is none" : " comes twice");
+      return emitError()
+             << "layout order must name each of the dimensions 0 to "
+             << rank - 1 << " once, but " << d
+             << (d < 0 || d >= rank ? " is none" : " comes twice");
     seen[d] = true;
   }
   if (getPack() < 0 || getPack() > 64)
     return emitError() << "layout pack must be 0 to 64, but is " << getPack();
   if (getPack() == 0 ? getPacked() != 0
                      : getPacked() < 0 || getPacked() >= rank)
-    return emitError() << "layout packs dimension " << getPacked()
-                       << " by " << getPack() << ", the tensor has rank "
-                       << rank;
+    return emitError() << "layout packs dimension " << getPacked() << " by "
+                       << getPack() << ", the tensor has rank " << rank;
   auto halo = getHalo();
   if (!halo.empty() && int64_t(halo.size()) != rank)
     return emitError() << "layout has a halo for " << halo.size()

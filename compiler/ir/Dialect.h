@@ -1,4 +1,5 @@
-// Dialect.h - the graph dialect: what the importer builds and the passes rewrite.
+// Dialect.h - the graph dialect: what the importer builds and the passes
+// rewrite.
 #pragma once
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"

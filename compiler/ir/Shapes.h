@@ -16,8 +16,8 @@ std::optional<Shape> broadcastShapes(llvm::ArrayRef<int64_t> a,
                                      llvm::ArrayRef<int64_t> b);
 
 /// Outputs of a window along one dimension: floor((in + begin + end -
-/// (dilation * (window - 1) + 1)) / stride) + 1; nothing when the window does not fit
-/// or an argument is out of range.
+/// (dilation * (window - 1) + 1)) / stride) + 1; nothing when the window does
+/// not fit or an argument is out of range.
 std::optional<int64_t> windowOutputs(int64_t in, int64_t window, int64_t stride,
                                      int64_t dilation, int64_t begin,
                                      int64_t end);

@@ -107,15 +107,15 @@ FORMULA(ModOp) {
     Value rest = f.create<arith::RemFOp>(a, b);
     Value differ = f.compare(Int::ne, f.compare(FP::OLT, rest, zero),
                              f.compare(FP::OLT, b, zero));
-    Value move = f.create<arith::AndIOp>(f.compare(FP::ONE, rest, zero), differ);
+    Value move =
+        f.create<arith::AndIOp>(f.compare(FP::ONE, rest, zero), differ);
     return f.select(move, f.create<arith::AddFOp>(rest, b), rest);
   }
   Value rest = f.remainder(a, b, isUnsigned(getA()));
   if (isUnsigned(getA()))
     return rest;
   Value zero = f.integer(a.getType(), 0);
-  Value differ =
-      f.compare(Int::slt, f.create<arith::XOrIOp>(rest, b), zero);
+  Value differ = f.compare(Int::slt, f.create<arith::XOrIOp>(rest, b), zero);
   Value move = f.create<arith::AndIOp>(f.compare(Int::ne, rest, zero), differ);
   return f.select(move, f.create<arith::AddIOp>(rest, b), rest);
 }

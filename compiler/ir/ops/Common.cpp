@@ -48,20 +48,20 @@ LogicalResult inferPointwise(std::optional<Location> location,
   ValueRange alike = operands.size() == 3 ? operands.drop_front() : operands;
   for (Value operand : alike)
     if (elementOf(operand) != elementOf(last))
-      return emitOptionalError(location, "element types differ: ",
-                               elementOf(operand), " and ", elementOf(last),
-                               "; cast one of them");
+      return emitOptionalError(location,
+                               "element types differ: ", elementOf(operand),
+                               " and ", elementOf(last), "; cast one of them");
   Shape shape(shapeOf(operands.front()));
   for (Value operand : operands.drop_front()) {
     auto wider = broadcastShapes(shape, shapeOf(operand));
     if (!wider)
-      return emitOptionalError(
-          location, "shapes do not broadcast: ", shapeText(shape), " and ",
-          shapeText(shapeOf(operand)));
+      return emitOptionalError(location,
+                               "shapes do not broadcast: ", shapeText(shape),
+                               " and ", shapeText(shapeOf(operand)));
     shape = *wider;
   }
-  Type element = toBool ? IntegerType::get(last.getContext(), 1)
-                        : elementOf(last);
+  Type element =
+      toBool ? IntegerType::get(last.getContext(), 1) : elementOf(last);
   if (!toBool && operands.size() == 1) {
     results.push_back(last.getType()); // its layout stays
     return success();

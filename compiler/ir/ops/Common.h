@@ -3,9 +3,9 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
-#include "mlir/IR/Operation.h"
 #include "mlir/IR/OpDefinition.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/Operation.h"
 
 #include <optional>
 #include <string>
@@ -18,9 +18,9 @@ llvm::LogicalResult checkOperands(std::optional<mlir::Location> location,
                                   mlir::ValueRange operands);
 
 /// Adds tensor<shape x element> to `results`, or says that it is too large.
-llvm::LogicalResult
-addResult(std::optional<mlir::Location> location, llvm::ArrayRef<int64_t> shape,
-          mlir::Type element, llvm::SmallVectorImpl<mlir::Type> &results);
+llvm::LogicalResult addResult(std::optional<mlir::Location> location,
+                              llvm::ArrayRef<int64_t> shape, mlir::Type element,
+                              llvm::SmallVectorImpl<mlir::Type> &results);
 
 /// The shape function of pointwise ops.
 llvm::LogicalResult inferPointwise(std::optional<mlir::Location> location,

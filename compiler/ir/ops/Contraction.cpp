@@ -22,7 +22,8 @@ static int64_t product(ArrayRef<int64_t> values) {
   return result;
 }
 
-//===- matmul --------------------------------------------------------------===//
+//===- matmul
+//--------------------------------------------------------------===//
 
 LogicalResult MatMulOp::inferReturnTypes(MLIRContext *context,
                                          std::optional<Location> location,
@@ -35,9 +36,9 @@ LogicalResult MatMulOp::inferReturnTypes(MLIRContext *context,
                              elementOf(a), ", b has ", elementOf(b),
                              "; cast one of them");
   if (aShape.size() < 2 || bShape.size() < 2)
-    return emitOptionalError(location, "operands must have rank 2 or more: a has ",
-                             aShape.size(), ", b has ", bShape.size(),
-                             "; reshape a vector to a matrix");
+    return emitOptionalError(
+        location, "operands must have rank 2 or more: a has ", aShape.size(),
+        ", b has ", bShape.size(), "; reshape a vector to a matrix");
   int64_t m = aShape[aShape.size() - 2], aK = aShape.back();
   int64_t bK = bShape[bShape.size() - 2], n = bShape.back();
   if (adaptor.getTransposeA())
@@ -49,10 +50,10 @@ LogicalResult MatMulOp::inferReturnTypes(MLIRContext *context,
                              " columns, b has ", bK, " rows");
   auto batch = broadcastShapes(aShape.drop_back(2), bShape.drop_back(2));
   if (!batch)
-    return emitOptionalError(
-        location, "batch dimensions do not broadcast: a has ",
-        shapeText(aShape.drop_back(2)), ", b has ",
-        shapeText(bShape.drop_back(2)));
+    return emitOptionalError(location,
+                             "batch dimensions do not broadcast: a has ",
+                             shapeText(aShape.drop_back(2)), ", b has ",
+                             shapeText(bShape.drop_back(2)));
   batch->append({m, n});
   return addResult(location, *batch, elementOf(a), results);
 }
@@ -63,7 +64,8 @@ int64_t MatMulOp::countFlops() {
   return 2 * k * countOf(getY());
 }
 
-//===- windows -------------------------------------------------------------===//
+//===- windows
+//-------------------------------------------------------------===//
 
 namespace {
 /// The attributes that conv and the pools have in common.
@@ -108,8 +110,9 @@ static LogicalResult checkSpatialRank(std::optional<Location> location,
   if (shape.size() >= 3 && shape.size() <= 5)
     return success();
   return emitOptionalError(
-      location, "x must be [n, c, spatial...] with 1 to 3 spatial dimensions, "
-                "but has rank ",
+      location,
+      "x must be [n, c, spatial...] with 1 to 3 spatial dimensions, "
+      "but has rank ",
       shape.size());
 }
 
@@ -126,13 +129,14 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *context,
   if (failed(checkSpatialRank(location, xShape)))
     return failure();
   if (wShape.size() != xShape.size())
-    return emitOptionalError(location, "x and w must have the same rank: x has ",
+    return emitOptionalError(location,
+                             "x and w must have the same rank: x has ",
                              xShape.size(), ", w has ", wShape.size());
   int64_t groups = adaptor.getGroups();
   if (groups < 1 || xShape[1] % groups || wShape[0] % groups)
-    return emitOptionalError(location, "groups must divide the channels: ",
-                             groups, " groups, x has ", xShape[1],
-                             " channels, w makes ", wShape[0]);
+    return emitOptionalError(
+        location, "groups must divide the channels: ", groups,
+        " groups, x has ", xShape[1], " channels, w makes ", wShape[0]);
   if (wShape[1] != xShape[1] / groups)
     return emitOptionalError(location, "channels differ: x has ", xShape[1],
                              " in ", groups, " groups, w takes ", wShape[1],
@@ -186,10 +190,9 @@ LogicalResult AvgPoolOp::inferReturnTypes(MLIRContext *context,
   auto checkCounted = [&](StringRef name, ArrayRef<int64_t> counted,
                           ArrayRef<int64_t> pads) -> LogicalResult {
     if (counted.size() != pads.size())
-      return emitOptionalError(location, name,
-                               " must have a value for each of the ",
-                               pads.size(), " spatial dimensions, but has ",
-                               counted.size());
+      return emitOptionalError(
+          location, name, " must have a value for each of the ", pads.size(),
+          " spatial dimensions, but has ", counted.size());
     for (auto [c, p] : llvm::zip_equal(counted, pads))
       if (c < 0 || c > p)
         return emitOptionalError(location, name, " must be 0 to the padding ",

@@ -30,8 +30,7 @@ static Attribute loadScalar(ArrayRef<char> bytes, int64_t at, Type element) {
   uint64_t raw = 0;
   std::memcpy(&raw, bytes.data() + at * size, size);
   if (isa<IntegerType>(element))
-    return IntegerAttr::get(compute,
-                            APInt(width, width == 1 ? raw != 0 : raw));
+    return IntegerAttr::get(compute, APInt(width, width == 1 ? raw != 0 : raw));
   APFloat value(cast<FloatType>(element).getFloatSemantics(),
                 APInt(width, raw));
   bool lossy;
@@ -149,8 +148,8 @@ ElementsAttr evaluatePointwise(Operation *op, ArrayRef<Attribute> operands) {
     auto from = cast<RankedTensorType>(value.getType());
     if (auto dense = dyn_cast<DenseElementsAttr>(value);
         dense && dense.isSplat())
-      value = dense.resizeSplat(
-          RankedTensorType::get({}, from.getElementType()));
+      value =
+          dense.resizeSplat(RankedTensorType::get({}, from.getElementType()));
     auto own = elementBytes(value);
     if (!own)
       return {};
@@ -168,14 +167,14 @@ ElementsAttr evaluatePointwise(Operation *op, ArrayRef<Attribute> operands) {
       int64_t at = 0;
       for (int64_t d = 0; d < type.getRank(); ++d)
         at += index[d] * strides[k][d];
-      scalars.push_back(
-          loadScalar(bytes[k], at, values[k].getElementType()));
+      scalars.push_back(loadScalar(bytes[k], at, values[k].getElementType()));
     }
     Attribute scalar = formula.run(scalars);
     if (!scalar)
       return {};
     storeScalar(scalar, type.getElementType(), result);
-    for (int64_t d = type.getRank(); d-- > 0 && ++index[d] == type.getDimSize(d);)
+    for (int64_t d = type.getRank();
+         d-- > 0 && ++index[d] == type.getDimSize(d);)
       index[d] = 0;
   }
   if (!splat)
@@ -219,7 +218,8 @@ ElementsAttr evaluateReduce(ReduceOp op, ElementsAttr x) {
       sum = !sum || !larger ? value : *sum;
       break;
     }
-    for (int64_t d = from.getRank(); d-- > 0 && ++index[d] == from.getDimSize(d);)
+    for (int64_t d = from.getRank();
+         d-- > 0 && ++index[d] == from.getDimSize(d);)
       index[d] = 0;
   }
   SmallVector<char> result;

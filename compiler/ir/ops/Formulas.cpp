@@ -41,8 +41,8 @@ Value Formulas::remainder(Value a, Value b, bool isUnsigned) {
     return select(special, zero, rest);
   }
   // Anything modulo 1 or -1 is 0, so 1 stands for -1 (INT_MIN rem -1 traps).
-  special = create<arith::OrIOp>(
-      special, compare(Int::eq, b, integer(type, -1)));
+  special =
+      create<arith::OrIOp>(special, compare(Int::eq, b, integer(type, -1)));
   return create<arith::RemSIOp>(a, select(special, one, b));
 }
 
@@ -54,8 +54,8 @@ Value Formulas::power(Value a, Value b, bool isUnsigned) {
   Value zero = integer(type, 0), one = integer(type, 1);
   Value result = one, square = a;
   for (unsigned i = 0; i < width; ++i) {
-    Value bit = create<arith::AndIOp>(
-        b, bits(type, APInt::getOneBitSet(width, i)));
+    Value bit =
+        create<arith::AndIOp>(b, bits(type, APInt::getOneBitSet(width, i)));
     Value product = create<arith::MulIOp>(result, square);
     result = select(compare(Int::ne, bit, zero), product, result);
     if (i + 1 < width)

@@ -32,9 +32,9 @@ static LogicalResult checkTypes(FusedOp op, StringRef outer, TypeRange outside,
   for (auto [i, pair] : llvm::enumerate(llvm::zip_equal(outside, inside))) {
     auto [out, in] = pair;
     if (out != in)
-      return op.emitOpError() << "number " << i << " of its " << outer << " is "
-                              << out << ", but that of its " << inner << " is "
-                              << in;
+      return op.emitOpError()
+             << "number " << i << " of its " << outer << " is " << out
+             << ", but that of its " << inner << " is " << in;
   }
   return success();
 }
@@ -71,9 +71,9 @@ LogicalResult FusedOp::verify() {
       anchor = &op;
     } else if (auto constant = dyn_cast<ConstantOp>(op)) {
       if (!isLiteral(constant))
-        return emitOpError() << "holds a constant of "
-                             << shapeText(shapeOf(constant.getY()))
-                             << " with different elements; make it an input";
+        return emitOpError()
+               << "holds a constant of " << shapeText(shapeOf(constant.getY()))
+               << " with different elements; make it an input";
     } else if (!isa<ScalarOpInterface, TransposeOp, ReshapeOp, BroadcastOp,
                     SliceOp>(op)) {
       return emitOpError() << "holds " << op.getName()

@@ -17,8 +17,9 @@ static LogicalResult checkRank(std::optional<Location> location, StringRef name,
                                ArrayRef<int64_t> values, int64_t rank) {
   if (int64_t(values.size()) == rank)
     return success();
-  return emitOptionalError(location, name, " must have a value for each of the ",
-                           rank, " dimensions, but has ", values.size());
+  return emitOptionalError(location, name,
+                           " must have a value for each of the ", rank,
+                           " dimensions, but has ", values.size());
 }
 
 static LogicalResult checkAxis(std::optional<Location> location, int64_t axis,
@@ -29,7 +30,8 @@ static LogicalResult checkAxis(std::optional<Location> location, int64_t axis,
                            ", but is ", axis);
 }
 
-//===- constant ------------------------------------------------------------===//
+//===- constant
+//------------------------------------------------------------===//
 
 LogicalResult ConstantOp::inferReturnTypes(MLIRContext *context,
                                            std::optional<Location> location,
@@ -43,7 +45,8 @@ LogicalResult ConstantOp::inferReturnTypes(MLIRContext *context,
   return success();
 }
 
-//===- transpose -----------------------------------------------------------===//
+//===- transpose
+//-----------------------------------------------------------===//
 
 LogicalResult TransposeOp::inferReturnTypes(MLIRContext *context,
                                             std::optional<Location> location,
@@ -59,21 +62,21 @@ LogicalResult TransposeOp::inferReturnTypes(MLIRContext *context,
     if (d < 0 || d >= rank || seen[d])
       return emitOptionalError(
           location, "perm must name each of the dimensions 0 to ", rank - 1,
-          " once, but ", d,
-          d < 0 || d >= rank ? " is none" : " comes twice");
+          " once, but ", d, d < 0 || d >= rank ? " is none" : " comes twice");
     seen[d] = true;
     result.push_back(shape[d]);
   }
   return addResult(location, result, elementOf(adaptor.getX()), results);
 }
 
-//===- reshape, broadcast --------------------------------------------------===//
+//===- reshape, broadcast
+//--------------------------------------------------===//
 
 static LogicalResult checkSameElement(Operation *op) {
   Type x = elementOf(op->getOperand(0)), y = elementOf(op->getResult(0));
   if (x != y)
-    return op->emitOpError() << "element types differ: x has " << x
-                             << ", the result " << y;
+    return op->emitOpError()
+           << "element types differ: x has " << x << ", the result " << y;
   return success();
 }
 
@@ -99,7 +102,8 @@ LogicalResult BroadcastOp::verify() {
   return checkSameElement(*this);
 }
 
-//===- slice ---------------------------------------------------------------===//
+//===- slice
+//---------------------------------------------------------------===//
 
 LogicalResult SliceOp::inferReturnTypes(MLIRContext *context,
                                         std::optional<Location> location,
@@ -130,7 +134,8 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *context,
   return addResult(location, sizes, elementOf(adaptor.getX()), results);
 }
 
-//===- concat --------------------------------------------------------------===//
+//===- concat
+//--------------------------------------------------------------===//
 
 LogicalResult ConcatOp::inferReturnTypes(MLIRContext *context,
                                          std::optional<Location> location,
@@ -149,14 +154,14 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *context,
     for (size_t d = 0; fits && d < shape.size(); ++d)
       fits = int64_t(d) == axis || other[d] == shape[d];
     if (!fits)
-      return emitOptionalError(
-          location, "inputs must differ in dimension ", axis, " alone, but the first is ",
-          shapeText(shapeOf(inputs[0])), ", number ", i + 1, " is ",
-          shapeText(other));
+      return emitOptionalError(location, "inputs must differ in dimension ",
+                               axis, " alone, but the first is ",
+                               shapeText(shapeOf(inputs[0])), ", number ",
+                               i + 1, " is ", shapeText(other));
     if (elementOf(input) != elementOf(inputs[0]))
-      return emitOptionalError(location, "element types differ: ",
-                               elementOf(inputs[0]), " and ", elementOf(input),
-                               "; cast one of them");
+      return emitOptionalError(location,
+                               "element types differ: ", elementOf(inputs[0]),
+                               " and ", elementOf(input), "; cast one of them");
     // Sizes of 2^31 a summand cannot overflow the sum of a real operand list.
     shape[axis] += other[axis];
     if (!elementCount(shape))
@@ -167,7 +172,8 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *context,
 
 int64_t ConcatOp::countFlops() { return 0; }
 
-//===- pad -----------------------------------------------------------------===//
+//===- pad
+//-----------------------------------------------------------------===//
 
 LogicalResult PadOp::inferReturnTypes(MLIRContext *context,
                                       std::optional<Location> location,
@@ -208,7 +214,8 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *context,
 
 int64_t PadOp::countFlops() { return 0; }
 
-//===- gather --------------------------------------------------------------===//
+//===- gather
+//--------------------------------------------------------------===//
 
 LogicalResult GatherOp::inferReturnTypes(MLIRContext *context,
                                          std::optional<Location> location,

@@ -171,7 +171,8 @@ OpFoldResult ConcatOp::fold(FoldAdaptor adaptor) {
   int64_t axis = getAxis();
   SmallVector<Source> sources;
   SmallVector<size_t> slabs; // bytes of each input an outer index
-  for (auto [input, value] : llvm::zip_equal(getInputs(), adaptor.getInputs())) {
+  for (auto [input, value] :
+       llvm::zip_equal(getInputs(), adaptor.getInputs())) {
     if (!mayMove(value, type))
       return {};
     auto source = sourceOf(value);
@@ -229,10 +230,11 @@ OpFoldResult PadOp::fold(FoldAdaptor adaptor) {
       auto own = padSource(getMode(), index[d] - getLow()[d], shape[d]);
       at = own ? std::optional(*at + *own * strides[d]) : std::nullopt;
     }
-    const char *element = at ? source->bytes.data() + *at * source->size
-                             : fill->bytes.data();
+    const char *element =
+        at ? source->bytes.data() + *at * source->size : fill->bytes.data();
     result.append(element, element + source->size);
-    for (int64_t d = type.getRank(); d-- > 0 && ++index[d] == type.getDimSize(d);)
+    for (int64_t d = type.getRank();
+         d-- > 0 && ++index[d] == type.getDimSize(d);)
       index[d] = 0;
   }
   return makeElements(type, result);
@@ -256,7 +258,8 @@ OpFoldResult GatherOp::fold(FoldAdaptor adaptor) {
   SmallVector<char> result;
   for (int64_t i = 0; i < outer; ++i)
     for (int64_t index : *indices) {
-      index = std::clamp<int64_t>(index < 0 ? index + size : index, 0, size - 1);
+      index =
+          std::clamp<int64_t>(index < 0 ? index + size : index, 0, size - 1);
       const char *from = source->bytes.data() + (i * size + index) * slab;
       result.append(from, from + slab);
     }

@@ -22,9 +22,8 @@ static bool isSplat(Attribute value, double number) {
   if (isa<FloatType>(dense.getElementType())) {
     APFloat wanted(number);
     bool lossy;
-    wanted.convert(
-        cast<FloatType>(dense.getElementType()).getFloatSemantics(),
-        APFloat::rmNearestTiesToEven, &lossy);
+    wanted.convert(cast<FloatType>(dense.getElementType()).getFloatSemantics(),
+                   APFloat::rmNearestTiesToEven, &lossy);
     return dense.getSplatValue<APFloat>().bitwiseIsEqual(wanted);
   }
   APInt wanted(dense.getElementType().getIntOrFloatBitWidth(),

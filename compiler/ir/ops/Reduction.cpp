@@ -55,8 +55,8 @@ LogicalResult SoftmaxOp::inferReturnTypes(MLIRContext *context,
   auto type = cast<RankedTensorType>(adaptor.getX().getType());
   int64_t axis = adaptor.getAxis();
   if (axis < 0 || axis >= type.getRank())
-    return emitOptionalError(location, "axis must be 0 to ",
-                             type.getRank() - 1, ", but is ", axis);
+    return emitOptionalError(location, "axis must be 0 to ", type.getRank() - 1,
+                             ", but is ", axis);
   results.push_back(type);
   return success();
 }

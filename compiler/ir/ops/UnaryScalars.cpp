@@ -133,7 +133,8 @@ FORMULA(IsInfOp) {
   return result;
 }
 
-//===- cast ----------------------------------------------------------------===//
+//===- cast
+//----------------------------------------------------------------===//
 
 static Value castToBool(Formulas &f, Value x) {
   if (isFloat(x))
@@ -159,10 +160,10 @@ static Value castToFloat(Formulas &f, Value x, Type to, bool fromUnsigned) {
 static Value castToInteger(Formulas &f, Value x, Type to, bool toUnsigned) {
   Type from = x.getType();
   unsigned width = to.getIntOrFloatBitWidth();
-  APInt most = toUnsigned ? APInt::getMaxValue(width)
-                          : APInt::getSignedMaxValue(width);
-  APInt least = toUnsigned ? APInt::getMinValue(width)
-                           : APInt::getSignedMinValue(width);
+  APInt most =
+      toUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
+  APInt least =
+      toUnsigned ? APInt::getMinValue(width) : APInt::getSignedMinValue(width);
   // Powers of two are exact in every float type that computes.
   double end = std::ldexp(1.0, toUnsigned ? width : width - 1);
   Value high = f.number(from, end), low = f.number(from, toUnsigned ? 0 : -end);

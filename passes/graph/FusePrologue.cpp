@@ -1,0 +1,121 @@
+// FusePrologue - views and cheap producers move into the anchor that reads
+// them.
+//
+// A transposed, sliced or broadcast operand is the same memory read with other
+// strides, so any anchor reads it in place. A pointwise producer is computed
+// again for each time that its element is read: free where an anchor reads each
+// element once or a few times (a reduction, softmax, concat, pad, gather, a
+// pool without overlap), a waste in a convolution that reads it nine times.
+//
+//   before:  %s = mul %x, %x               after:  %y = fused(%x) {
+//            %y = fused(%s) { reduce }               mul, reduce
+//                                                  }
+//
+// What an epilogue reads beside the anchor's result is read once, so any
+// pointwise producer of it may come in.
+//
+// A producer that others read too is repeated only where that is as cheap as
+// reading it. What follows from constants alone stays outside: it is computed
+// once, when the model is loaded. A reshape outside is an alias and costs
+// nothing, so it comes in only in front of something else that does.
+//
+// Test: test/passes/graph/fuse-prologue.mlir
+
+#include "passes/Passes.h"
+
+#include "compiler/ir/Dialect.h"
+#include "passes/graph/Groups.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+
+namespace pascaline {
+#define GEN_PASS_DEF_FUSEPROLOGUE
+#include "passes/Passes.h.inc"
+
+namespace {
+
+/// What may come between memory and an anchor's operand.
+enum class Reach { StridedViews, Views, Pointwise };
+
+bool hasOverlap(ArrayRef<int64_t> window, ArrayRef<int64_t> strides) {
+  return llvm::any_of(llvm::zip_equal(window, strides), [](auto pair) {
+    return std::get<0>(pair) > std::get<1>(pair);
+  });
+}
+
+Reach reachOf(Operation *anchor) {
+  if (isa<ConvOp, MatMulOp>(anchor))
+    return Reach::StridedViews;
+  if (auto pool = dyn_cast<MaxPoolOp>(anchor))
+    return hasOverlap(pool.getWindow(), pool.getStrides()) ? Reach::Views
+                                                           : Reach::Pointwise;
+  if (auto pool = dyn_cast<AvgPoolOp>(anchor))
+    return hasOverlap(pool.getWindow(), pool.getStrides()) ? Reach::Views
+                                                           : Reach::Pointwise;
+  return Reach::Pointwise;
+}
+
+/// Whether something in the body leads from `value` to the anchor.
+bool feeds(Value value, Operation *anchor) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (user == anchor)
+      return true;
+    return user->getNumResults() == 1 && user->isBeforeInBlock(anchor) &&
+           feeds(user->getResult(0), anchor);
+  });
+}
+
+bool reaches(Reach reach, Operation *producer) {
+  switch (reach) {
+  case Reach::StridedViews:
+    return isa<TransposeOp, SliceOp, BroadcastOp>(producer);
+  case Reach::Views:
+    return isView(producer);
+  case Reach::Pointwise:
+    return isFusable(producer);
+  }
+  llvm_unreachable("every reach is above");
+}
+
+bool mayPull(FusedOp group, Value value, Reach reach) {
+  Operation *producer = value.getDefiningOp();
+  if (!producer || !reaches(reach, producer) || isConstantOnly(value))
+    return false;
+  bool isOwn = llvm::all_of(producer->getUsers(),
+                            [&](Operation *user) { return user == group; });
+  if (auto reshape = dyn_cast<ReshapeOp>(producer)) {
+    Operation *behind = reshape.getX().getDefiningOp();
+    // From inside, the producer behind will have one reader: the group.
+    return behind && reaches(reach, behind) &&
+           (isCheapToRepeat(behind) || (isOwn && behind->hasOneUse()));
+  }
+  return isOwn || isCheapToRepeat(producer);
+}
+
+struct FusePrologue : impl::FusePrologueBase<FusePrologue> {
+  void runOnOperation() override {
+    SmallVector<FusedOp> groups(getOperation().getOps<FusedOp>());
+    for (FusedOp group : llvm::reverse(groups))
+      if (Operation *anchor = group.getAnchor())
+        while (pullOne(group, anchor))
+          ++numFused;
+  }
+
+  bool pullOne(FusedOp group, Operation *anchor) {
+    Block &body = group.getBody().front();
+    for (unsigned i = 0; i < group.getInputs().size(); ++i) {
+      Reach reach = feeds(body.getArgument(i), anchor) ? reachOf(anchor)
+                                                       : Reach::Pointwise;
+      if (!mayPull(group, group.getInputs()[i], reach))
+        continue;
+      pullIn(group, i);
+      return true;
+    }
+    return false;
+  }
+};
+
+} // namespace
+} // namespace pascaline
