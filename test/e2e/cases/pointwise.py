@@ -65,6 +65,7 @@ def _unary(table):
                letter=True, compare=EXACT)
     table.node("clip-crossed", "Clip", (40,), const(np.float32(0.5)), const(np.float32(-0.5)),
                compare=EXACT)
+    table.node("relu-million", "Relu", (1, 1000003), compare=EXACT)
     table.node("prelu-channel", "PRelu", (2, 3, 4, 5), const(3, 1, 1))
 
 
