@@ -201,6 +201,13 @@ void KernelBuilder::returnIf(Value condition) {
   setInsertionPointToEnd(after);
 }
 
+void KernelBuilder::keepRolled() {
+  create<LLVM::InlineAsmOp>(TypeRange(), ValueRange(), ".pragma \"nounroll\";",
+                            "", /*has_side_effects=*/true,
+                            /*is_align_stack=*/false, LLVM::AsmDialectAttr(),
+                            ArrayAttr());
+}
+
 SmallVector<Value>
 KernelBuilder::doWhile(ValueRange initial,
                        llvm::function_ref<Next(ValueRange)> body) {

@@ -146,6 +146,10 @@ public:
   doWhile(mlir::ValueRange initial,
           llvm::function_ref<Next(mlir::ValueRange)> body);
 
+  /// At the start of a loop's body: ptxas shall not unroll it, which would
+  /// multiply the registers of the loads in flight.
+  void keepRolled();
+
 private:
   mlir::Value guardedLoad(mlir::Value condition, mlir::Value pointer,
                           int64_t bytes, mlir::Type type, bool elseZero);

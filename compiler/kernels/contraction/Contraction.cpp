@@ -17,6 +17,7 @@
 
 #include "compiler/kernels/contraction/Contraction.h"
 
+#include "compiler/kernels/contraction/Banks.h"
 #include "compiler/kernels/contraction/SliceSum.h"
 #include "compiler/target/Chip.h"
 
@@ -312,10 +313,17 @@ void Emitter::finish(ArrayRef<Value> sums, const Epilogue &epilogue) {
 void Emitter::emit(const Epilogue &epilogue) {
   locate();
   SmallVector<Value> sums = accumulate();
-  if (c.slices > 1)
-    sums = sumSlices(b, sums,
-                     {pointers.workspace, pointers.counters, outputTile, slice,
-                      shared, c.slices, t.threads()});
+  if (c.slices > 1) {
+    SmallVector<int64_t> order = storeOrder(t.tm, t.tn);
+    SmallVector<Value> parts =
+        llvm::map_to_vector(order, [&](int64_t i) { return sums[i]; });
+    SmallVector<Value> totals =
+        sumSlices(b, parts,
+                  {pointers.workspace, pointers.counters, outputTile, slice,
+                   shared, c.slices, t.threads()});
+    for (auto [i, total] : llvm::zip(order, totals))
+      sums[i] = total;
+  }
   finish(sums, epilogue);
 }
 

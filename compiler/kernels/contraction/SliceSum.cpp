@@ -54,6 +54,7 @@ SmallVector<Value> sumSlices(KernelBuilder &b, ArrayRef<Value> sums,
     initial.append(count * 4, b.zero(b.getF32Type()));
     auto addSlice = [&](ValueRange values) {
       KernelBuilder::Next next;
+      b.keepRolled();
       Value left = b.add(values[0], -1);
       next.again = b.lessThan(b.i32(0), left);
       next.values = {left, b.byteOffset(values[1], words * wordBytes)};

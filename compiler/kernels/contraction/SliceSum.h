@@ -20,8 +20,8 @@ struct SliceSum {
   int64_t slices, threads;
 };
 
-/// The sums over all slices, in the last block to arrive; no other block runs
-/// what is emitted after.
+/// The sums over all slices, in the given order, in the last block to arrive;
+/// no other block runs what is emitted after.
 llvm::SmallVector<mlir::Value> sumSlices(KernelBuilder &b,
                                          llvm::ArrayRef<mlir::Value> sums,
                                          const SliceSum &where);
