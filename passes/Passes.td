@@ -118,4 +118,13 @@ def EmitPtx : Pass<"pascaline-emit-ptx", "::pascaline::plan::KernelOp"> {
 
 //===- Kernel generation and lowering: passes/kernel -----------------------===//
 
+def ExpandMath : Pass<"pascaline-expand-math"> {
+  let summary = "Compute exp, log, pow, sine and the like from what sm_61 has";
+  let statistics = [
+    Statistic<"numExpanded", "expanded", "functions expanded">];
+  let dependentDialects = [
+    "::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect",
+    "::mlir::scf::SCFDialect"];
+}
+
 #endif

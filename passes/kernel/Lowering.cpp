@@ -5,6 +5,7 @@
 //
 // Test: test/compiler/ContractionTest.cpp and every test in test/ptx
 
+#include "passes/Passes.h"
 #include "passes/Pipelines.h"
 
 #include "mlir/Pass/Pass.h" // the conversion headers only declare it
@@ -22,6 +23,8 @@ using namespace mlir;
 namespace pascaline {
 
 void buildKernelLoweringPipeline(OpPassManager &pm) {
+  // Functions first: some bring loops of their own.
+  pm.addPass(createExpandMath());
   // Loops and ifs become blocks and branches.
   pm.addPass(createConvertSCFToCFPass());
   // Scalars, then the branches that carry them.
