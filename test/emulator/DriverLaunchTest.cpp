@@ -170,6 +170,31 @@ END:
   }
 }
 
+// Without .sync, a shuffle means the lanes on the same branch: the low half
+// shuffles once more, then both meet.
+TEST_F(DriverLaunch, ShufflesWithoutSyncFollowTheBranch) {
+  CUdeviceptr pointer = allocate(32 * 4);
+  CUfunction k = kernel(R"(
+  mov.u32 %r1, %r0;
+  setp.ge.u32 %p1, %r0, 16;
+  @%p1 bra MEET;
+  shfl.down.b32 %r2, %r1, 8, 31;
+  add.u32 %r1, %r1, %r2;
+MEET:
+  shfl.idx.b32 %r3, %r1, 0, 31;
+  add.u32 %r1, %r1, %r3;
+  vote.ballot.b32 %r4, %p1;
+  add.u32 %r1, %r1, %r4;
+  mul.wide.u32 %rd1, %r0, 4;
+  add.u64 %rd1, %rd0, %rd1;
+  st.global.u32 [%rd1], %r1;
+)");
+  EXPECT_DONE(launch(k, 1, 32, {&pointer}));
+  std::vector<unsigned> got = download<unsigned>(pointer, 32);
+  for (unsigned t = 0; t < 32; ++t)
+    EXPECT_EQ(got[t], 0xffff0000u + 8 + (t < 8 ? 2 * t + 8 : t)) << t;
+}
+
 TEST_F(DriverLaunch, ThreadsMayExitBeforeABarrier) {
   CUdeviceptr pointer = upload(std::vector<int>(1));
   CUfunction k = kernel("setp.ge.u32 %p1, %r0, 40;\n@%p1 ret;\n"

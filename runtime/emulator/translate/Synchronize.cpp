@@ -22,6 +22,20 @@ bool emitWarpBarrier(Emitter &emitter, const Instruction &instruction,
   return true;
 }
 
+// The operation's number for a hook. Forms without .sync say so, and at which
+// line they are: see kWithoutSync.
+Value *operationCode(Emitter &emitter, const Instruction &instruction,
+                     uint32_t operation, bool sync) {
+  llvm::IRBuilder<> &builder = emitter.builder;
+  if (sync)
+    return builder.getInt32(operation);
+  Value *line =
+      builder.CreateConstGEP1_64(builder.getInt8Ty(), emitter.code->getArg(0),
+                                 offsetof(ThreadState, line));
+  builder.CreateStore(builder.getInt32(instruction.line), line);
+  return builder.getInt32(operation | kWithoutSync);
+}
+
 } // namespace
 
 bool emitBarrier(Emitter &emitter, const Instruction &instruction) {
@@ -89,9 +103,10 @@ bool emitShuffle(Emitter &emitter, const Instruction &instruction) {
                                    Type::B32)))
       return false;
   emitter.switches = true;
-  Value *both = emitter.callHook(
-      "pascalineEmulatorShuffle", builder.getInt64Ty(),
-      {builder.getInt32(mode), values[0], values[1], values[2], values[3]});
+  Value *both =
+      emitter.callHook("pascalineEmulatorShuffle", builder.getInt64Ty(),
+                       {operationCode(emitter, instruction, mode, sync),
+                        values[0], values[1], values[2], values[3]});
   Value *value = builder.CreateTrunc(both, builder.getInt32Ty());
   const Operand &to = instruction.operands[0];
   if (!to.is(Operand::Kind::Pair))
@@ -123,15 +138,14 @@ bool emitVote(Emitter &emitter, const Instruction &instruction) {
   emitter.switches = true;
   Value *result = emitter.callHook(
       "pascalineEmulatorVote", builder.getInt32Ty(),
-      {builder.getInt32(operation),
+      {operationCode(emitter, instruction, operation, sync),
        builder.CreateZExt(predicate, builder.getInt32Ty()), mask});
   if (type == Type::Pred)
     result = builder.CreateICmpNE(result, builder.getInt32(0));
   return emitter.write(instruction, instruction.operands[0], result, type);
 }
 
-// The lanes that have not exited: threads have no common step that could tell
-// which of them are "here".
+// A vote of the lanes on the same branch, as scheduling understands it.
 bool emitActiveMask(Emitter &emitter, const Instruction &instruction) {
   Modifiers modifiers(emitter, instruction);
   if (modifiers.takeType() != Type::B32)
@@ -140,9 +154,10 @@ bool emitActiveMask(Emitter &emitter, const Instruction &instruction) {
     return false;
   llvm::IRBuilder<> &builder = emitter.builder;
   emitter.switches = true;
-  Value *result = emitter.callHook(
-      "pascalineEmulatorVote", builder.getInt32Ty(),
-      {builder.getInt32(3), builder.getInt32(1), builder.getInt32(~0u)});
+  Value *result =
+      emitter.callHook("pascalineEmulatorVote", builder.getInt32Ty(),
+                       {operationCode(emitter, instruction, 3, false),
+                        builder.getInt32(1), builder.getInt32(~0u)});
   return emitter.write(instruction, instruction.operands[0], result, Type::B32);
 }
 
