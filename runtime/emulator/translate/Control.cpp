@@ -17,7 +17,7 @@ bool emitBranch(Emitter &emitter, const Instruction &instruction) {
     return emitter.fail(instruction, "label '" + std::string(target.name) +
                                          "' is not defined");
   emitter.builder.CreateBr(emitter.labelBlock(target));
-  emitter.startBlock(emitter.newBlock());
+  emitter.startDeadBlock();
   return true;
 }
 
@@ -46,6 +46,7 @@ bool emitBranchIndexed(Emitter &emitter, const Instruction &instruction) {
   emitter.startBlock(outside);
   emitter.callHook("pascalineEmulatorTrap", {});
   emitter.leave(/*exits=*/true);
+  emitter.startDeadBlock();
   return true;
 }
 
@@ -154,6 +155,7 @@ bool emitReturn(Emitter &emitter, const Instruction &instruction) {
   if (!modifiers.done(0))
     return false;
   emitter.leave(/*exits=*/false);
+  emitter.startDeadBlock();
   return true;
 }
 
@@ -161,6 +163,7 @@ bool emitExit(Emitter &emitter, const Instruction &instruction) {
   if (!Modifiers(emitter, instruction).done(0))
     return false;
   emitter.leave(/*exits=*/true);
+  emitter.startDeadBlock();
   return true;
 }
 
@@ -169,6 +172,7 @@ bool emitTrap(Emitter &emitter, const Instruction &instruction) {
     return false;
   emitter.callHook("pascalineEmulatorTrap", {});
   emitter.leave(/*exits=*/true);
+  emitter.startDeadBlock();
   return true;
 }
 

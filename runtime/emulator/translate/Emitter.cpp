@@ -36,8 +36,6 @@ bool Emitter::run() {
       return false;
   }
   leave(/*exits=*/false);
-  // leave() began a block for what follows; nothing does.
-  builder.CreateUnreachable();
   return true;
 }
 
@@ -55,7 +53,6 @@ void Emitter::leave(bool exits) {
       }
     builder.CreateRet(builder.getInt1(exits));
   }
-  startBlock(newBlock());
 }
 
 bool Emitter::emit(const Instruction &instruction) {

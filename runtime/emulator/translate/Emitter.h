@@ -96,9 +96,11 @@ public:
   llvm::BasicBlock *labelBlock(const Operand &label) {
     return labelBlocks[label.index];
   }
-  // Ends the function; `exits` ends the thread too. What follows is a new
-  // block.
+  // Ends the block with a return; `exits` ends the thread too.
   void leave(bool exits);
+  // Code after a branch or return goes into a block that nothing reaches
+  // unless a label follows.
+  void startDeadBlock() { startBlock(newBlock()); }
   void startBlock(llvm::BasicBlock *block) { builder.SetInsertPoint(block); }
   // A slot at function entry that starts as zero.
   llvm::AllocaInst *slot(llvm::Type *type);
