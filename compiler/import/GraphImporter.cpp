@@ -1,0 +1,415 @@
+// GraphImporter.cpp - names to values, nodes to ops.
+//
+// What breaks the specification ends the import at once; operators that are
+// not supported are collected, their outputs poisoned, and reported together.
+#include "compiler/import/GraphImporter.h"
+
+#include "compiler/import/GraphOrder.h"
+#include "compiler/import/Inputs.h"
+#include "compiler/import/OpTable.h"
+#include "compiler/import/Text.h"
+#include "compiler/ir/Dialect.h"
+#include "compiler/ir/Types.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+
+namespace pascaline::importer {
+namespace {
+
+// The newest operator set whose operators' meanings are known.
+constexpr int64_t kNewestOpset = 28;
+// Functions call functions; an exponential expansion must end somewhere.
+constexpr unsigned kFunctionDepth = 32;
+constexpr size_t kInlinedNodes = 1000000;
+// Nodes listed in one error.
+constexpr size_t kShownNodes = 64;
+
+std::optional<int64_t> opsetOf(StringRef domain,
+                               ArrayRef<OpsetImport> opsets) {
+  for (const OpsetImport &opset : opsets)
+    if (opset.domain == domain)
+      return opset.version;
+  return std::nullopt;
+}
+
+} // namespace
+
+GraphImporter::GraphImporter(MLIRContext *context, const Model &model,
+                             const ImportOptions &options, std::string folder)
+    : context(context), model(model), options(options),
+      tensors(context, std::move(folder)), builder(context) {}
+
+bool GraphImporter::fail(const std::string &text) {
+  error = text;
+  return false;
+}
+
+//===- The graph -----------------------------------------------------------===//
+
+OwningOpRef<ModuleOp> GraphImporter::run(std::string &errorOut) {
+  Scope scope;
+  Location unknown = builder.getUnknownLoc();
+  OwningOpRef<ModuleOp> module(ModuleOp::create(unknown));
+  auto fun = func::FuncOp::create(unknown, "main",
+                                  builder.getFunctionType({}, {}));
+  module->push_back(fun);
+  Block *body = fun.addEntryBlock();
+  builder.setInsertionPointToEnd(body);
+
+  llvm::SmallVector<Value> values;
+  Frame frame{nullptr, nullptr, 0, "", model.opsets};
+  bool imported = checkOpsets(model.opsets) && defineInitializers(scope) &&
+                  defineInputs(scope) &&
+                  importNodes(model.graph.nodes, scope, frame);
+  if (imported && !unsupported.empty())
+    imported = fail(unsupportedText());
+  if (!imported || !makeResults(scope, values)) {
+    errorOut = error;
+    return {};
+  }
+
+  builder.create<func::ReturnOp>(unknown, values);
+  fun.setType(builder.getFunctionType(body->getArgumentTypes(),
+                                      ValueRange(values).getTypes()));
+  for (auto [i, output] : llvm::enumerate(model.graph.outputs))
+    fun.setResultAttr(i, "pascaline.name", builder.getStringAttr(output.name));
+  eraseDead(*body);
+  return module;
+}
+
+bool GraphImporter::checkOpsets(ArrayRef<OpsetImport> opsets) {
+  for (auto [i, opset] : llvm::enumerate(opsets)) {
+    for (const OpsetImport &other : opsets.take_front(i))
+      if (other.domain == opset.domain && other.version != opset.version)
+        return fail(cat("opset ", other.version, " and opset ", opset.version,
+                        " of domain ",
+                        opset.domain.empty() ? "ai.onnx"
+                                             : printable(opset.domain),
+                        " are both imported"));
+    if (opset.domain.empty() &&
+        (opset.version < 1 || opset.version > kNewestOpset))
+      return fail(cat("the model imports opset ", opset.version,
+                      " and opsets 1 to ", kNewestOpset,
+                      " are known; export for an older one"));
+  }
+  return true;
+}
+
+bool GraphImporter::defineInitializers(Scope &scope) {
+  auto define = [&](StringRef name, Definition definition) {
+    if (name.empty())
+      return fail("an initializer has no name");
+    definition.by = "an initializer";
+    if (!scope.try_emplace(name, definition).second)
+      return fail(
+          cat("value ", quoted(name), " is defined twice, by two initializers"));
+    return true;
+  };
+  for (const Tensor &tensor : model.graph.initializers) {
+    Definition definition;
+    definition.tensor = &tensor;
+    if (!define(tensor.name, definition))
+      return false;
+  }
+  for (const SparseTensor &sparse : model.graph.sparseInitializers) {
+    Definition definition;
+    definition.sparse = &sparse;
+    if (!define(sparse.values.name, definition))
+      return false;
+  }
+  return true;
+}
+
+bool GraphImporter::defineInputs(Scope &scope) {
+  std::vector<BoundInput> inputs;
+  if (!bindInputs(context, model, options, inputs, error))
+    return false;
+  Block *body = builder.getInsertionBlock();
+  auto fun = cast<func::FuncOp>(body->getParentOp());
+  llvm::SmallVector<Type> types;
+  llvm::SmallVector<DictionaryAttr> attributes;
+  for (const BoundInput &input : inputs) {
+    types.push_back(input.type);
+    attributes.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
+        "pascaline.name", builder.getStringAttr(input.name))));
+    Definition definition;
+    definition.by = "an input";
+    definition.value = body->addArgument(
+        input.type, NameLoc::get(builder.getStringAttr(input.name)));
+    // An input that overrides its initializer takes its place.
+    scope[input.name] = definition;
+  }
+  fun.setType(builder.getFunctionType(types, {}));
+  fun.setAllArgAttrs(attributes);
+  return true;
+}
+
+bool GraphImporter::makeResults(Scope &scope,
+                                llvm::SmallVectorImpl<Value> &values) {
+  llvm::DenseSet<StringRef> seen;
+  if (model.graph.outputs.empty())
+    return fail("the graph has no outputs");
+  for (const ValueInfo &output : model.graph.outputs) {
+    if (output.name.empty())
+      return fail("a graph output has an empty name");
+    std::string label = "output " + quoted(output.name);
+    if (!seen.insert(output.name).second)
+      return fail(label + " is declared twice");
+    auto it = scope.find(output.name);
+    if (it == scope.end())
+      return fail(label + " is made by no node, input or initializer");
+    size_t before = unsupported.size();
+    if (!materialize(output.name, it->second, label))
+      return false;
+    if (unsupported.size() != before)
+      return fail(unsupported.back());
+    Value value = it->second.value;
+    Type declared = elementType(context, output.type);
+    Type actual = cast<RankedTensorType>(value.getType()).getElementType();
+    if (output.type != 0 && declared != actual)
+      return fail(cat(label, " is declared as ", elementTypeName(output.type),
+                      " and computed as ", typeText(value.getType())));
+    values.push_back(value);
+  }
+  return true;
+}
+
+void GraphImporter::eraseDead(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+}
+
+//===- Nodes ---------------------------------------------------------------===//
+
+bool GraphImporter::importNodes(ArrayRef<Node> nodes, Scope &scope,
+                                const Frame &frame) {
+  auto outside = [&](StringRef name) -> const char * {
+    auto it = scope.find(name);
+    return it == scope.end() ? nullptr : it->second.by;
+  };
+  llvm::SmallVector<unsigned> order;
+  if (!orderNodes(nodes, outside, order, error))
+    return false;
+  for (unsigned index : order)
+    if (!importNode(nodes[index], index, scope, frame))
+      return false;
+  return true;
+}
+
+bool GraphImporter::importNode(const Node &node, size_t index, Scope &scope,
+                               const Frame &frame) {
+  std::string label = nodeLabel(node, index);
+  if (frame.function)
+    label += " of function " + printable(frame.function->name);
+  if (node.op.empty())
+    return fail(label + " has no operator type");
+  if (const Function *function = findFunction(node))
+    return inlineFunction(*function, node, label, scope, frame);
+
+  auto poison = [&] {
+    for (StringRef name : node.outputs)
+      if (!name.empty()) {
+        Definition &definition = scope[name];
+        definition.by = "a node";
+        definition.poisoned = true;
+      }
+    return true;
+  };
+
+  std::optional<int64_t> opset = opsetOf(node.domain, frame.opsets);
+  if (!opset)
+    return fail(cat(label, ": the model imports no opset for domain ",
+                    node.domain.empty() ? "ai.onnx" : printable(node.domain)));
+  std::string reason;
+  const OpRow *row = findRow(node.op, node.domain, *opset, reason);
+  if (!row) {
+    addUnsupported(label, reason);
+    return poison();
+  }
+  if (!checkNode(node, *row, reason))
+    return fail(label + ": " + reason);
+
+  llvm::SmallVector<Value> inputs;
+  for (StringRef name : node.inputs) {
+    if (name.empty()) {
+      inputs.push_back({});
+      continue;
+    }
+    Definition &definition = scope[name];
+    if (!materialize(name, definition, label))
+      return false;
+    if (definition.poisoned)
+      return poison();
+    inputs.push_back(definition.value);
+  }
+
+  NodeImporter importer(builder, locate(node, index, frame), node, *opset,
+                        inputs, tensors);
+  if (succeeded(row->import(importer)))
+    for (auto [i, name] : llvm::enumerate(node.outputs))
+      if (!name.empty() && !importer.failed() && !importer.result(i))
+        (void)importer.unsupported(cat("its output ", i, " is not supported"));
+  if (importer.isUnsupported()) {
+    addUnsupported(label, importer.problemText());
+    return poison();
+  }
+  if (importer.failed())
+    return fail(label + ": " + importer.problemText());
+  for (auto [i, name] : llvm::enumerate(node.outputs))
+    if (!name.empty()) {
+      Definition &definition = scope[name];
+      definition.by = "a node";
+      definition.value = importer.result(i);
+    }
+  return true;
+}
+
+bool GraphImporter::materialize(StringRef name, Definition &definition,
+                                const std::string &label) {
+  if (definition.value || definition.poisoned ||
+      (!definition.tensor && !definition.sparse))
+    return true;
+  std::string reason;
+  bool isUnsupported = false;
+  ElementsAttr value =
+      definition.tensor ? tensors.read(*definition.tensor, reason, isUnsupported)
+                        : tensors.read(*definition.sparse, reason, isUnsupported);
+  if (value) {
+    definition.value = builder.create<ConstantOp>(
+        NameLoc::get(builder.getStringAttr(name)), value);
+    return true;
+  }
+  if (!isUnsupported)
+    return fail(cat("initializer ", quoted(name), " ", reason));
+  addUnsupported(label, cat("reads initializer ", quoted(name), ": ", reason));
+  definition.poisoned = true;
+  return true;
+}
+
+Location GraphImporter::locate(const Node &node, size_t index,
+                               const Frame &frame) {
+  std::string name = frame.prefix;
+  if (node.name.empty())
+    name += cat(node.op, " #", index);
+  else
+    name += node.name.str();
+  return NameLoc::get(builder.getStringAttr(name));
+}
+
+//===- Functions -----------------------------------------------------------===//
+
+const Function *GraphImporter::findFunction(const Node &node) const {
+  for (const Function &function : model.functions)
+    if (function.name == node.op && function.domain == node.domain &&
+        function.overload == node.overload)
+      return &function;
+  return nullptr;
+}
+
+bool GraphImporter::inlineFunction(const Function &function, const Node &node,
+                                   const std::string &label, Scope &scope,
+                                   const Frame &frame) {
+  for (const Frame *at = &frame; at; at = at->parent)
+    if (at->function == &function)
+      return fail(cat(label, ": function ", printable(function.name),
+                      " is recursive: it calls itself"));
+  inlined += function.nodes.size();
+  if (frame.depth == kFunctionDepth || inlined > kInlinedNodes)
+    return fail(cat(label, ": functions are nested deeper than ",
+                    kFunctionDepth, " or expand to more than ", kInlinedNodes,
+                    " nodes"));
+  if (node.inputs.size() > function.inputs.size() ||
+      node.outputs.size() > function.outputs.size())
+    return fail(cat(label, ": has ", node.inputs.size(), " inputs and ",
+                    node.outputs.size(), " outputs and the function takes ",
+                    function.inputs.size(), " and ", function.outputs.size()));
+  if (!checkOpsets(function.opsets))
+    return false;
+
+  // An argument left out is an empty name in the body.
+  Scope inner;
+  llvm::DenseSet<StringRef> absent;
+  for (auto [i, name] : llvm::enumerate(function.inputs)) {
+    if (i >= node.inputs.size() || node.inputs[i].empty()) {
+      absent.insert(name);
+      continue;
+    }
+    auto it = scope.find(node.inputs[i]);
+    if (!materialize(node.inputs[i], it->second, label))
+      return false;
+    Definition definition = it->second;
+    definition.by = "an input of the function";
+    if (!inner.try_emplace(name, definition).second)
+      return fail(cat("function ", printable(function.name),
+                      " declares its input ", quoted(name), " twice"));
+  }
+
+  // The body's attributes may refer to the call's.
+  auto argument = [&](StringRef name) -> const NodeAttribute * {
+    for (ArrayRef<NodeAttribute> given :
+         {ArrayRef<NodeAttribute>(node.attributes), ArrayRef<NodeAttribute>(function.defaults)})
+      for (const NodeAttribute &attribute : given)
+        if (attribute.name == name)
+          return &attribute;
+    return nullptr;
+  };
+  std::vector<Node> body;
+  for (const Node &from : function.nodes) {
+    Node &to = body.emplace_back(from);
+    to.attributes.clear();
+    for (const NodeAttribute &attribute : from.attributes) {
+      if (attribute.reference.empty()) {
+        to.attributes.push_back(attribute);
+      } else if (const NodeAttribute *value = argument(attribute.reference)) {
+        to.attributes.push_back(*value);
+        to.attributes.back().name = attribute.name;
+      }
+    }
+    for (StringRef &name : to.inputs)
+      if (absent.contains(name))
+        name = "";
+  }
+
+  Frame callee{&function, &frame, frame.depth + 1,
+               frame.prefix +
+                   (node.name.empty() ? function.name : node.name).str() + "/",
+               function.opsets};
+  if (!importNodes(body, inner, callee))
+    return false;
+  for (auto [i, name] : llvm::enumerate(node.outputs)) {
+    if (name.empty())
+      continue;
+    auto it = inner.find(function.outputs[i]);
+    if (it == inner.end())
+      return fail(cat("function ", printable(function.name), " never makes its "
+                      "output ", quoted(function.outputs[i])));
+    Definition &definition = scope[name];
+    definition = it->second;
+    definition.by = "a node";
+  }
+  return true;
+}
+
+//===- Reports -------------------------------------------------------------===//
+
+void GraphImporter::addUnsupported(const std::string &label,
+                                   const std::string &reason) {
+  unsupported.push_back(label + ": " + reason);
+}
+
+std::string GraphImporter::unsupportedText() const {
+  std::string text = unsupported.size() == 1
+                         ? "1 operator is not supported: "
+                         : cat(unsupported.size(), " operators are not supported: ");
+  for (size_t i = 0; i < std::min(unsupported.size(), kShownNodes); ++i)
+    text += (i ? "; " : "") + unsupported[i];
+  if (unsupported.size() > kShownNodes)
+    text += cat("; and ", unsupported.size() - kShownNodes, " more");
+  return text + "; express them by supported operators before export";
+}
+
+} // namespace pascaline::importer

@@ -1,0 +1,85 @@
+"""Writes files that are no ONNX models, or strange ones, into a folder.
+
+With `flips COMPILER` it damages a good model in many ways instead and checks
+that the compiler ends each time with exit code 0, or 1 and one line.
+"""
+
+import pathlib
+import random
+import subprocess
+import sys
+
+from onnx import TensorProto, helper
+
+OUT = pathlib.Path(sys.argv[1])
+FLOAT = TensorProto.FLOAT
+
+
+def value(name):
+    """A matrix of floats."""
+    return helper.make_tensor_value_info(name, FLOAT, [2, 2])
+
+
+def serialized(nodes):
+    """A model x -> y of these nodes, with a weight w."""
+    graph = helper.make_graph(nodes, "g", [value("x")], [value("y")],
+                              [helper.make_tensor("w", FLOAT, [2, 2], [1, 2, 3, 4])])
+    return helper.make_model(graph, ir_version=8, opset_imports=[
+        helper.make_opsetid("", 17)]).SerializeToString()
+
+
+def good():
+    """A small model that compiles."""
+    return serialized([helper.make_node("MatMul", ["x", "w"], ["t"], name="m"),
+                       helper.make_node("Clip", ["t"], ["u"]),
+                       helper.make_node("Transpose", ["u"], ["y"], perm=[1, 0])])
+
+
+def nested(depth):
+    """If within If; protobuf's own limit on nesting is met when reading."""
+    body = helper.make_graph([helper.make_node("Relu", ["x"], ["b"])], "g", [],
+                             [value("b")])
+    for _ in range(depth):
+        node = helper.make_node("If", ["c"], ["b"], then_branch=body, else_branch=body)
+        inner = helper.make_graph([], "g", [], [])
+        node.attribute[1].g.CopyFrom(inner)
+        body = helper.make_graph([node], "g", [], [value("b")])
+    return serialized(list(body.node))
+
+
+def write():
+    """The files of the test."""
+    model = good()
+    chain = ["x"] + [f"v{i}" for i in range(19999)] + ["y"]
+    for name, data in (
+            ("empty", b""), ("text", b"dummy"), ("zeros", bytes(64)),
+            ("length", b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\x7f"),
+            ("cut", model[:len(model) // 2]), ("deep", nested(60)),
+            ("chain", serialized([helper.make_node("Neg", [a], [b])
+                                  for a, b in zip(chain, chain[1:])])),
+            ("names", serialized([helper.make_node("Q" * 50000, ["x"], ["y"],
+                                                   name="a\nb")]))):
+        (OUT / f"{name}.onnx").write_bytes(data)
+
+
+def flips(compiler):
+    """Damage, compile, look at how it ends."""
+    rng = random.Random(1)
+    path = OUT / "flipped.onnx"
+    for _ in range(60):
+        data = bytearray(good())
+        for _ in range(rng.randint(1, 8)):
+            data[rng.randrange(len(data))] ^= 1 << rng.randrange(8)
+        path.write_bytes(data[:rng.choice([len(data), rng.randrange(len(data))])])
+        done = subprocess.run([compiler, path, "--emit", "graph"], text=True,
+                              capture_output=True, timeout=60, check=False,
+                              errors="replace")
+        lines = done.stderr.strip().splitlines()
+        if done.returncode not in (0, 1) or (done.returncode == 1 and len(lines) != 1):
+            sys.exit(f"exit {done.returncode}, {done.stderr!r}; kept as {path}")
+
+
+if sys.argv[2:]:
+    flips(sys.argv[3])
+else:
+    write()
