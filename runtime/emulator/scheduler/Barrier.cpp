@@ -99,20 +99,20 @@ extern "C" {
 
 void pascalineEmulatorBarrier(ThreadState *state, uint32_t id, uint32_t count) {
   BlockThread *thread = BlockThread::of(state);
-  thread->runner->barrier(thread, id, count);
+  thread->runner()->barrier(thread, id, count);
 }
 
 void pascalineEmulatorBarrierArrive(ThreadState *state, uint32_t id,
                                     uint32_t count) {
   BlockThread *thread = BlockThread::of(state);
-  thread->runner->barrierArrive(thread, id, count);
+  thread->runner()->barrierArrive(thread, id, count);
 }
 
 uint32_t pascalineEmulatorBarrierReduce(ThreadState *state, uint32_t id,
                                         uint32_t count, uint32_t op,
                                         uint32_t predicate) {
   BlockThread *thread = BlockThread::of(state);
-  return thread->runner->barrierReduce(thread, id, count, op, predicate);
+  return thread->runner()->barrierReduce(thread, id, count, op, predicate);
 }
 
 } // extern "C"

@@ -59,7 +59,6 @@ bool BlockRunner::prepare(const Launch &newLaunch) {
   uint32_t tid[3] = {0, 0, 0};
   for (unsigned i = 0; i < threadCount; ++i) {
     BlockThread &thread = threads[i];
-    thread.runner = this;
     ThreadState &state = thread.state;
     state = {};
     state.globalBase = memory.windowBase();
@@ -75,7 +74,7 @@ bool BlockRunner::prepare(const Launch &newLaunch) {
     state.warpId = i / kWarpSize;
     state.dynamicSharedBytes = launch->dynamicSharedBytes;
     state.smId = worker % kSmCount;
-    state.scheduler = &thread;
+    state.scheduler = this;
     if (++tid[0] == launch->block[0]) {
       tid[0] = 0;
       if (++tid[1] == launch->block[1]) {
@@ -168,6 +167,25 @@ void BlockRunner::fiberLoop(void *stack) {
   switchFiber(&deadContext, next ? next->context : mainContext);
 }
 
+void BlockRunner::waitForTurn(BlockThread *thread) {
+  for (;;) {
+    if (BlockThread *next = takeReady()) {
+      if (next != thread) {
+        current = next;
+        switchFiber(&thread->context, next->context);
+      }
+      break;
+    }
+    if (nextFresh < threadCount) {
+      switchFiber(&thread->context, fibers.start(fiberMain, this));
+      break;
+    }
+    if (!releaseDiverged())
+      deadlock();
+  }
+  current = thread;
+}
+
 void BlockRunner::threadExited(BlockThread *thread) {
   --alive;
   exitedWeight += weight(thread);
@@ -202,7 +220,7 @@ void BlockRunner::leave() {
 
 extern "C" void pascalineEmulatorTrap(ThreadState *state) {
   BlockThread *thread = BlockThread::of(state);
-  thread->runner->trap(thread);
+  thread->runner()->trap(thread);
 }
 
 } // namespace pascaline::emulator

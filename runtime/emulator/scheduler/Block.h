@@ -35,6 +35,7 @@
 #include "runtime/emulator/scheduler/Faults.h"
 #include "runtime/emulator/scheduler/Fibers.h"
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -64,11 +65,10 @@ struct Launch {
 
 class BlockRunner;
 
-// One thread of the block that runs now. What a barrier touches (the last word
-// of `state` and what follows it) shares one cache line.
+// One thread of the block that runs now. What a barrier touches (`scheduler`,
+// which is the runner, and the two fields after `state`) shares a cache line.
 struct alignas(64) BlockThread {
-  ThreadState state; // first: generated code is given its address
-  BlockRunner *runner;
+  ThreadState state;         // first: generated code is given its address
   FiberContext context;      // while it waits
   BlockThread *next;         // among the ready, or at a barrier
   uint64_t result = 0;       // of the wait that has ended
@@ -77,9 +77,14 @@ struct alignas(64) BlockThread {
   uint32_t clampAndMask = 0; //   and its operand c
 
   static BlockThread *of(ThreadState *state) {
-    return static_cast<BlockThread *>(state->scheduler);
+    return reinterpret_cast<BlockThread *>(state);
+  }
+  BlockRunner *runner() const {
+    return static_cast<BlockRunner *>(state.scheduler);
   }
 };
+static_assert(offsetof(BlockThread, state.scheduler) / 64 ==
+              offsetof(BlockThread, next) / 64);
 
 class BlockRunner {
 public:
@@ -176,25 +181,6 @@ private:
   std::unique_ptr<Warp[]> warps;
   Barrier barriers[16];
 };
-
-inline void BlockRunner::waitForTurn(BlockThread *thread) {
-  for (;;) {
-    if (BlockThread *next = takeReady()) {
-      if (next != thread) {
-        current = next;
-        switchFiber(&thread->context, next->context);
-      }
-      break;
-    }
-    if (nextFresh < threadCount) {
-      switchFiber(&thread->context, fibers.start(fiberMain, this));
-      break;
-    }
-    if (!releaseDiverged())
-      deadlock();
-  }
-  current = thread;
-}
 
 inline BlockThread *BlockRunner::takeReady() {
   BlockThread *thread = readyFirst;

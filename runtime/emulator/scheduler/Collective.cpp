@@ -164,21 +164,21 @@ uint64_t pascalineEmulatorShuffle(ThreadState *state, uint32_t mode,
   thread->value = value;
   thread->lane = lane;
   thread->clampAndMask = clampAndMask;
-  return thread->runner->collect(thread, BlockRunner::Collective::Shuffle, mode,
-                                 mask);
+  return thread->runner()->collect(thread, BlockRunner::Collective::Shuffle,
+                                   mode, mask);
 }
 
 uint32_t pascalineEmulatorVote(ThreadState *state, uint32_t op,
                                uint32_t predicate, uint32_t mask) {
   BlockThread *thread = BlockThread::of(state);
   thread->value = predicate;
-  return thread->runner->collect(thread, BlockRunner::Collective::Vote, op,
-                                 mask);
+  return thread->runner()->collect(thread, BlockRunner::Collective::Vote, op,
+                                   mask);
 }
 
 void pascalineEmulatorWarpSync(ThreadState *state, uint32_t mask) {
   BlockThread *thread = BlockThread::of(state);
-  thread->runner->collect(thread, BlockRunner::Collective::Sync, 0, mask);
+  thread->runner()->collect(thread, BlockRunner::Collective::Sync, 0, mask);
 }
 
 } // extern "C"

@@ -44,7 +44,8 @@ bool FiberPool::reserve(unsigned count) {
 
 #ifdef __x86_64__
 
-// The first code of a fiber; see start() for what lies on the stack.
+// The first code of a fiber; see start() for what lies on the stack. A jump and
+// no call: nobody will return here, and the return predictor counts.
 asm(".text\n"
     ".type pascalineEmulatorFiberEntry, @function\n"
     "pascalineEmulatorFiberEntry:\n\t"
@@ -52,8 +53,8 @@ asm(".text\n"
     "popq %rsi\n\t"
     "popq %rax\n\t"
     "xorl %ebp, %ebp\n\t"
-    "call *%rax\n\t"
-    "ud2\n"
+    "pushq $0\n\t"
+    "jmp *%rax\n"
     ".size pascalineEmulatorFiberEntry, .-pascalineEmulatorFiberEntry");
 extern "C" void pascalineEmulatorFiberEntry();
 

@@ -30,10 +30,10 @@ using FiberContext = void *;
 // Suspends the caller, leaving its context in *from, and goes on at `to`.
 inline void switchFiber(FiberContext *from, FiberContext to) {
 #ifdef __x86_64__
-  // A context is a stack pointer, with the address to go on at on top. The
-  // first 128 bytes below the caller's stack pointer may be in use.
-  asm volatile("leaq -128(%%rsp), %%rsp\n\t"
-               "pushq %%rbp\n\t"
+  // A context is a stack pointer, with the address to go on at on top. Who
+  // uses this is compiled with -mno-red-zone: nothing lives below the stack
+  // pointer, where we push.
+  asm volatile("pushq %%rbp\n\t"
                "leaq 1f(%%rip), %%rax\n\t"
                "pushq %%rax\n\t"
                "movq %%rsp, (%%rdi)\n\t"
@@ -41,8 +41,7 @@ inline void switchFiber(FiberContext *from, FiberContext to) {
                "popq %%rax\n\t"
                "jmp *%%rax\n"
                "1:\n\t"
-               "popq %%rbp\n\t"
-               "leaq 128(%%rsp), %%rsp"
+               "popq %%rbp"
                : "+D"(from), "+S"(to)
                :
                : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12",
