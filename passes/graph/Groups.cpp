@@ -113,20 +113,31 @@ FusedOp makeGroup(ArrayRef<Operation *> members, ValueRange yields) {
 void pullIn(FusedOp group, unsigned index) {
   Operation *producer = group.getInputs()[index].getDefiningOp();
   Block &body = group.getBody().front();
-  BlockArgument argument = body.getArgument(index);
+  BlockArgument old = body.getArgument(index);
   OpBuilder builder = OpBuilder::atBlockBegin(&body);
   IRMapping map;
+  // The first new input takes the place of the old one, whose argument is
+  // meanwhile one further on, as are all behind it.
+  bool isReplaced = false;
   auto input = [&](Value value) -> Value {
     auto known = llvm::find(group.getInputs(), value);
-    if (known != group.getInputs().end())
-      return body.getArgument(known - group.getInputs().begin());
-    group.getInputsMutable().append(value);
-    return body.addArgument(value.getType(), value.getLoc());
+    if (known != group.getInputs().end()) {
+      unsigned i = known - group.getInputs().begin();
+      return body.getArgument(isReplaced && i > index ? i + 1 : i);
+    }
+    if (isReplaced) {
+      group.getInputsMutable().append(value);
+      return body.addArgument(value.getType(), value.getLoc());
+    }
+    isReplaced = true;
+    group->setOperand(index, value);
+    return body.insertArgument(index, value.getType(), value.getLoc());
   };
   Operation *copy = copyInto(producer, builder, map, input);
-  argument.replaceAllUsesWith(copy->getResult(0));
-  body.eraseArgument(index);
-  group.getInputsMutable().erase(index);
+  old.replaceAllUsesWith(copy->getResult(0));
+  body.eraseArgument(old.getArgNumber());
+  if (!isReplaced)
+    group.getInputsMutable().erase(index);
   if (producer->use_empty())
     producer->erase();
 }
