@@ -19,8 +19,8 @@ using std::shared_ptr;
 
 namespace {
 
-const char *const sectionNames[kSectionCount] = {"plan", "PTX", "cubin",
-                                                 "weights"};
+const char *const kSectionNames[kSectionCount] = {"plan", "PTX", "cubin",
+                                                  "weights"};
 
 using Number = unsigned long long; // for printf
 
@@ -71,20 +71,20 @@ void checkSections(const Header &header, const uint8_t *data, uint64_t bytes,
         i == kWeights && section.bytes ? kWeightsAlignment : kSectionAlignment;
     if (section.offset % alignment != 0)
       damaged(name, format("section %s is at %llu, no multiple of %llu",
-                           sectionNames[i], (Number)section.offset,
+                           kSectionNames[i], (Number)section.offset,
                            (Number)alignment));
     if (section.offset < end || section.offset > bytes ||
         section.bytes > bytes - section.offset)
       damaged(name,
               format("section %s has %llu bytes at %llu, outside the %llu to "
                      "%llu that are left for it",
-                     sectionNames[i], (Number)section.bytes,
+                     kSectionNames[i], (Number)section.bytes,
                      (Number)section.offset, (Number)end, (Number)bytes));
     if (section.offset - end >= kWeightsAlignment)
       damaged(name,
               format("section %s is at %llu, too far behind the last one, "
                      "which ends at %llu",
-                     sectionNames[i], (Number)section.offset, (Number)end));
+                     kSectionNames[i], (Number)section.offset, (Number)end));
     for (uint64_t at = end; at < section.offset; ++at)
       if (data[at] != 0)
         damaged(name,
@@ -100,7 +100,7 @@ void checkSections(const Header &header, const uint8_t *data, uint64_t bytes,
     if (checksum != section.checksum)
       damaged(name, format("the checksum of section %s is %016llx, its bytes "
                            "give %016llx",
-                           sectionNames[i], (Number)section.checksum,
+                           kSectionNames[i], (Number)section.checksum,
                            (Number)checksum));
   }
 }

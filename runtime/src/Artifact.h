@@ -34,6 +34,9 @@ struct Buffer {
   uint64_t bytes;
   // Kinds input and output: the input or output that it is bound to.
   uint32_t tensor;
+  bool isBoundTo(artifact::BufferKind to, size_t index) const {
+    return kind == to && tensor == index;
+  }
 };
 
 struct Kernel {
@@ -75,7 +78,8 @@ struct Plan {
   uint64_t weightsBytes;
   uint64_t counterBytes;
   uint64_t lowerBoundBytes;
-  uint64_t stagingBytes; // of all inputs and outputs, each aligned
+  uint64_t
+      stagingBytes; // of all buffers of kind input and output, each aligned
 };
 
 // kBufferAlignment and up.

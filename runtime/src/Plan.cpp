@@ -71,11 +71,17 @@ private:
                    (Number)most));
   }
 
+  // FlatBuffers' verifier looks at where a vector starts, not at its elements.
+  template <class T> void requireAligned(const T &vector) const {
+    if (reinterpret_cast<uintptr_t>(vector.Data()) % sizeof(uint64_t) != 0)
+      wrong("the plan has 64-bit numbers at odd addresses");
+  }
+
   const char *text(const flatbuffers::String *string, const char *what) const {
     if (string->size() > kMaxNameBytes)
       wrong(format("%s has %u bytes, more than %u", what, string->size(),
                    kMaxNameBytes));
-    if (strlen(string->c_str()) != string->size())
+    if (memchr(string->Data(), 0, string->size()))
       wrong(format("%s has a zero byte inside", what));
     return string->c_str();
   }
@@ -95,6 +101,7 @@ private:
   }
 
   void readBuffers() {
+    requireAligned(*from.buffers());
     limit(from.buffers()->size(), kMaxBuffers, "buffers");
     to.buffers.reserve(from.buffers()->size());
     for (const fb::Buffer *buffer : *from.buffers()) {
@@ -142,8 +149,6 @@ private:
       if (!names.insert(id).second)
         wrong(format("two %ss have the name \"%s\"", what, id));
       result.push_back(readTensor(*tensor, what, id));
-      to.stagingBytes += aligned(result.back().bytes);
-      limit(to.stagingBytes, kMaxDeviceBytes, "bytes of inputs and outputs");
     }
   }
 
@@ -159,6 +164,7 @@ private:
            "%s: %s \"%s\" has extents known only at run time, which this "
            "runtime cannot give; use a newer runtime",
            name.c_str(), what, id);
+    requireAligned(*tensor.shape());
     uint32_t rank = tensor.shape()->size();
     if (rank > kMaxRank)
       wrong(format("%s \"%s\" has rank %u, more than %u", what, id, rank,
@@ -199,7 +205,7 @@ private:
         wrong(format("inputs \"%s\" and \"%s\" are in one buffer",
                      to.inputs[buffer.tensor].name, to.inputs[i].name));
       buffer.tensor = uint32_t(i);
-      checkExact(buffer, to.inputs[i], "input");
+      addStaging(buffer, to.inputs[i], "input");
     }
   }
 
@@ -211,16 +217,19 @@ private:
       if (buffer.kind != BufferKind::output || buffer.tensor != kUnbound)
         continue;
       buffer.tensor = uint32_t(i);
-      checkExact(buffer, to.outputs[i], "output");
+      addStaging(buffer, to.outputs[i], "output");
     }
   }
 
-  // The caller hands in the tensor's bytes, so a launch must not be given more.
-  void checkExact(const Buffer &buffer, const Tensor &tensor,
-                  const char *what) const {
+  // The caller hands in the tensor's bytes, so a launch must not be given more;
+  // where that is on the host, a session has a copy.
+  void addStaging(const Buffer &buffer, const Tensor &tensor,
+                  const char *what) {
     if (buffer.bytes != tensor.bytes)
       wrong(format("%s \"%s\" has %llu bytes, its buffer %llu", what,
                    tensor.name, (Number)tensor.bytes, (Number)buffer.bytes));
+    to.stagingBytes += aligned(tensor.bytes);
+    limit(to.stagingBytes, kMaxDeviceBytes, "bytes of inputs and outputs");
   }
 
   void checkBound() const {
@@ -303,6 +312,8 @@ private:
   std::vector<Argument> readArguments(const fb::Launch &launch,
                                       const char *what, size_t index) {
     size_t count = sizeOf(launch.arguments());
+    if (count)
+      requireAligned(*launch.arguments());
     limit(count, kMaxArguments, "arguments of a launch");
     // Launches may share one vector, so the file's size bounds nothing here.
     limit(argumentCount += count, kMaxNodes, "arguments");

@@ -47,8 +47,12 @@ Session::Session(std::shared_ptr<const Model> of)
   bases.arena = take(plan().arenaBytes);
   for (const Tensor &input : plan().inputs)
     inputStaging.push_back(take(input.bytes));
-  for (const Tensor &output : plan().outputs)
-    outputStaging.push_back(take(output.bytes));
+  // An output that no buffer is bound to is copied from where it is.
+  for (size_t i = 0; i < plan().outputs.size(); ++i) {
+    const Tensor &output = plan().outputs[i];
+    bool bound = plan().buffers[output.buffer].isBoundTo(BufferKind::output, i);
+    outputStaging.push_back(take(bound ? output.bytes : 0));
+  }
   inputAddresses.resize(plan().inputs.size());
   outputAddresses.resize(plan().outputs.size());
   bases.inputs = inputAddresses.data();

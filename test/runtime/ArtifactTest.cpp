@@ -4,6 +4,8 @@
 #include "runtime/src/Error.h"
 #include "test/runtime/Samples.h"
 
+#include "pascaline/artifact_generated.h"
+
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -246,6 +248,63 @@ TEST(ArtifactSurvives, TwoThousandMutationsOfItsHeader) {
     rehash(mutated);
     refusal(mutated);
   }
+}
+
+// What version 1 has room for, and nothing writes yet.
+TEST(ArtifactRefuses, RegionsAndExtentsOfLaterVersions) {
+  namespace fb = artifact::fb;
+  auto refusalOf = [](bool region, bool extents) -> std::string {
+    flatbuffers::FlatBufferBuilder builder;
+    auto text = builder.CreateString("m");
+    std::vector<fb::Buffer> buffers = {{0, 4, fb::BufferKind_input}};
+    auto bufferVector = builder.CreateVectorOfStructs(buffers);
+    std::vector<int64_t> shape = {1};
+    std::vector<int32_t> extent(extents ? 1 : 0, 0);
+    auto shapeVector = builder.CreateVector(shape);
+    auto extentVector = builder.CreateVector(extent);
+    std::vector<flatbuffers::Offset<fb::Tensor>> inputs = {fb::CreateTensor(
+        builder, text, fb::ElementType_f32, shapeVector, 0, extentVector)};
+    auto inputVector = builder.CreateVector(inputs);
+    std::vector<flatbuffers::Offset<fb::Tensor>> none;
+    auto outputVector = builder.CreateVector(none);
+    std::vector<flatbuffers::Offset<fb::Kernel>> noKernels;
+    auto kernelVector = builder.CreateVector(noKernels);
+    std::vector<flatbuffers::Offset<fb::Launch>> noLaunches;
+    auto launchVector = builder.CreateVector(noLaunches);
+    std::vector<flatbuffers::Offset<fb::Region>> regions;
+    if (region)
+      regions.push_back(fb::CreateRegion(builder, fb::RegionKind_loop));
+    auto regionVector = builder.CreateVector(regions);
+    builder.Finish(fb::CreatePlan(builder, text, text, text, inputVector,
+                                  outputVector, bufferVector, kernelVector,
+                                  launchVector, 0, 0, 0, 0, 0, 0, regionVector),
+                   fb::PlanIdentifier());
+    try {
+      runtime::readPlan(builder.GetBufferPointer(), builder.GetSize(), 0,
+                        "x.pasc");
+      return {};
+    } catch (const runtime::Error &error) {
+      EXPECT_EQ(error.status(), PASCALINE_UNSUPPORTED);
+      return error.what();
+    }
+  };
+  EXPECT_EQ(refusalOf(false, false), "");
+  EXPECT_NE(refusalOf(true, false).find("the plan has regions"),
+            std::string::npos);
+  EXPECT_NE(refusalOf(false, true).find("input \"m\" has extents known only"),
+            std::string::npos);
+}
+
+TEST(ArtifactRefuses, APlanThatIsNoFlatBuffer) {
+  std::string bytes = AddSample().bytes();
+  artifact::Section plan = headerOf(bytes).sections[artifact::kPlan];
+  std::string root = bytes, identifier = bytes;
+  memset(&root[plan.offset], 0xff, 4);
+  identifier[plan.offset + 4] = 'X';
+  rehash(root);
+  rehash(identifier);
+  EXPECT_REFUSED(root, "section plan is no valid FlatBuffer of version 1");
+  EXPECT_REFUSED(identifier, "section plan is no valid FlatBuffer");
 }
 
 struct Wrong {

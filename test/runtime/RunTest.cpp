@@ -425,8 +425,8 @@ TEST(Api, TellsWhatIsInAnArtifactWithoutADevice) {
   ASSERT_EQ(pascaline_artifact_memory(artifact, &memory), PASCALINE_OK);
   EXPECT_EQ(memory.weights, 1200u);
   EXPECT_EQ(memory.arena, 5296u);
-  EXPECT_EQ(memory.staging, 4 * 1280u);
-  EXPECT_EQ(memory.session_total, 256 + 5376 + 4 * 1280u);
+  EXPECT_EQ(memory.staging, 3 * 1280u);
+  EXPECT_EQ(memory.session_total, 256 + 5376 + 3 * 1280u);
   pascaline_artifact_close(artifact);
 }
 

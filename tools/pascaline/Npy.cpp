@@ -20,7 +20,7 @@ struct TypeName {
   const char *descr; // behind the byte order
   pascaline_element_type type;
 };
-const TypeName typeNames[] = {
+const TypeName kTypeNames[] = {
     {"f4", PASCALINE_F32}, {"f2", PASCALINE_F16}, {"V2", PASCALINE_BF16},
     {"f8", PASCALINE_F64}, {"i1", PASCALINE_I8},  {"u1", PASCALINE_U8},
     {"i2", PASCALINE_I16}, {"u2", PASCALINE_U16}, {"i4", PASCALINE_I32},
@@ -109,7 +109,7 @@ private:
                     "); save it with array.astype(array.dtype.newbyteorder("
                     "'<'))");
     if (descr.size() == 3 && strchr("<|=>", descr[0]))
-      for (const TypeName &name : typeNames)
+      for (const TypeName &name : kTypeNames)
         if (descr.compare(1, 2, name.descr) == 0)
           return name.type;
     throw Failure(path + ": has elements of type " + descr.substr(0, 40) +
@@ -260,7 +260,7 @@ NpyArray readNpy(const std::string &path) {
 std::string npyHeader(pascaline_element_type type, const int64_t *shape,
                       size_t rank) {
   std::string dict = "{'descr': '";
-  for (const TypeName &name : typeNames)
+  for (const TypeName &name : kTypeNames)
     if (name.type == type)
       dict += (pascaline_element_type_bytes(type) == 1 ? "|" : "<") +
               std::string(name.descr);

@@ -7,7 +7,7 @@
 
 using namespace pascaline::cli;
 
-static const char *const help =
+static const char *const kHelp =
     "usage: pascaline COMMAND MODEL.pasc [OPTION]...\n"
     "\n"
     "run      run the model once\n"
@@ -37,7 +37,7 @@ static const char *const help =
 static int dispatch(int argc, char **argv) {
   for (int i = 1; i < argc; ++i)
     if (!strcmp(argv[i], "--help")) {
-      fputs(help, stdout);
+      fputs(kHelp, stdout);
       return 0;
     }
   if (argc == 2 && !strcmp(argv[1], "--version")) {
