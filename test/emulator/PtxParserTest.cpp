@@ -193,7 +193,7 @@ TEST(PtxParser, NoTextMakesItFallOver) {
   for (int round = 0; round < 20000; ++round) {
     std::string text = good;
     int changes = 1 + int(random() % 4);
-    for (int i = 0; i < changes; ++i) {
+    for (int i = 0; i < changes && !text.empty(); ++i) {
       size_t at = random() % text.size();
       switch (random() % 4) {
       case 0:
