@@ -153,7 +153,7 @@ TEST(PtxParser, RefusesWithTheLine) {
   EXPECT_EQ(refuseBody(".global .b8 x[99999999999];"),
             "line 4: array 'x' is larger than the limit of 68719476736 bytes");
   EXPECT_EQ(refuseBody(".global .align 3 .b8 x;"),
-            "line 4: alignment 3 is no power of two up to 4096");
+            "line 4: alignment 3 is no power of two up to 65536");
   EXPECT_EQ(refuseBody(".global .b8 x[2] = {1, 2, 3};"),
             "line 4: too many initial values for 'x'");
   EXPECT_EQ(refuseBody(".entry k() .maxntid 1025 { }"),

@@ -22,6 +22,7 @@ inline constexpr uint32_t kMaxVersionMajor = 9; // newest PTX ISA known
 inline constexpr uint32_t kMaxTarget = 61;      // the device emulated
 inline constexpr uint64_t kMaxTextBytes = uint64_t(1) << 30;
 inline constexpr uint64_t kMaxVariableBytes = uint64_t(1) << 36;
+inline constexpr uint32_t kMaxAlign = 1u << 16;
 inline constexpr uint32_t kMaxScopeDepth = 256;
 inline constexpr uint32_t kMaxOperandDepth = 4;
 inline constexpr uint32_t kMaxOperands = 4096;      // of one instruction

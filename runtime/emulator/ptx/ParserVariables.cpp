@@ -68,9 +68,10 @@ bool Parser::parseVariableHead(Variable &variable, uint32_t &vectorWidth) {
       uint32_t line = token.line;
       if (!parseUnsigned32(align))
         return false;
-      if (!std::has_single_bit(align) || align > 4096)
+      if (!std::has_single_bit(align) || align > kMaxAlign)
         return failAt(line, "alignment " + std::to_string(align) +
-                                " is no power of two up to 4096");
+                                " is no power of two up to " +
+                                std::to_string(kMaxAlign));
       if (!pointer) {
         variable.align = align;
         aligned = true;
