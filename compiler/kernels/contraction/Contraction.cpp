@@ -55,9 +55,18 @@ std::optional<std::string> checkContraction(const Contraction &c) {
   if (c.m < 1 || c.n < 1 || c.k < 1)
     return llvm::formatv("a contraction of {0}x{1}x{2} is empty", c.m, c.n, c.k)
         .str();
-  if (c.slices < 1 || (c.slices - 1) * c.tilesPerSlice() >= c.tilesK())
+  if (c.slices < 1 || c.slices > c.tilesK())
     return llvm::formatv("{0} slices of a depth of {1} stages leave some empty",
                          c.slices, c.tilesK())
+        .str();
+  if (c.slices > Chip::kMaxGridYZ)
+    return llvm::formatv("{0} slices are more than a grid's {1}", c.slices,
+                         Chip::kMaxGridYZ)
+        .str();
+  constexpr int64_t kMostWorkspace = int64_t(1) << 31;
+  if (c.workspaceBytes() > kMostWorkspace)
+    return llvm::formatv("{0} bytes of partial sums are more than {1}",
+                         c.workspaceBytes(), kMostWorkspace)
         .str();
   if (c.outputTiles() > Chip::kMaxGridX)
     return llvm::formatv("{0} tiles are more than a grid's {1} blocks",
@@ -179,12 +188,15 @@ SmallVector<Value> Emitter::accumulate() {
   // its own size: the larger pair first.
   int64_t baseA = stageA >= stageB ? 0 : 2 * stageB;
   int64_t baseB = stageA >= stageB ? 2 * stageA : 0;
-  shared = b.shared("stages", t.sharedBytes(), 2 * std::max(stageA, stageB));
+  shared = b.shared("stages", t.sharedBytes(), /*align=*/128);
 
-  Value firstTile = b.mul(slice, c.tilesPerSlice());
-  Value count = b.i32(c.tilesPerSlice());
-  if (c.tilesK() % c.tilesPerSlice())
-    count = b.minimum(b.sub(b.i32(c.tilesK()), firstTile), c.tilesPerSlice());
+  // The first slices take one tile more where the tiles do not divide evenly.
+  int64_t each = c.tilesK() / c.slices, over = c.tilesK() % c.slices;
+  Value firstTile = b.mul(slice, each), count = b.i32(each);
+  if (over) {
+    firstTile = b.add(firstTile, b.minimum(slice, over));
+    count = b.select(b.lessThan(slice, over), b.i32(each + 1), count);
+  }
 
   SmallVector<Value> stateA =
       a.setUp(pointers.a, batch, b.mul(tileM, t.bm), firstTile);
@@ -202,8 +214,8 @@ SmallVector<Value> Emitter::accumulate() {
   Fragments fragments = readFragments(readA, readB, 0);
 
   SmallVector<Value> sums(t.tm * t.tn, b.zero(b.getF32Type()));
-  bool onlyOne = c.tilesPerSlice() == 1;
-  if (onlyOne) {
+  if (c.tilesK() == c.slices) { // one tile each: nothing to fetch ahead
+
     for (int64_t step = 0; step < t.bk; ++step) {
       Fragments next;
       multiplyAdd(sums, fragments, [&] {

@@ -34,7 +34,6 @@ struct Contraction {
   int64_t tilesM() const { return (m + tile.bm - 1) / tile.bm; }
   int64_t tilesN() const { return (n + tile.bn - 1) / tile.bn; }
   int64_t tilesK() const { return (k + tile.bk - 1) / tile.bk; }
-  int64_t tilesPerSlice() const { return (tilesK() + slices - 1) / slices; }
   int64_t batchCount() const;
   int64_t outputTiles() const { return batchCount() * tilesM() * tilesN(); }
 

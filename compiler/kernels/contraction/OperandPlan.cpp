@@ -152,8 +152,9 @@ OperandPlan planOperand(const Operand &operand, int64_t tileX, int64_t bk,
   int64_t step = plan.walk == OperandPlan::TileTable ? bk : plan.alongK;
   for (int64_t row = -plan.padding; row < k; row += step)
     appendEntry(plan, operand, row, elementBytes);
-  // The loop reads entries a tile ahead.
-  for (int64_t i = 0; i < plan.entriesPerTile(); ++i)
+  // The last tile's iteration holds the entries of the next one and loads those
+  // of the one after it.
+  for (int64_t i = 0; i < 2 * plan.entriesPerTile(); ++i)
     appendEntry(plan, operand, -1, elementBytes);
   return plan;
 }
