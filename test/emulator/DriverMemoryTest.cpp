@@ -1,5 +1,6 @@
 #include "DriverTest.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <thread>
@@ -81,6 +82,26 @@ TEST_F(DriverMemory, PinnedHostMemory) {
   std::memset(memory, 1, 10000);
   EXPECT_DONE(cuMemFreeHost(memory));
   EXPECT_EQ(cuMemFreeHost(memory), CUDA_ERROR_INVALID_VALUE);
+}
+
+// Only where PASCALINE_EMULATOR_POISON=1 was set before the first call; ctest
+// runs this one so as well.
+TEST_F(DriverMemory, PoisonsWhatCudaLeavesUndefined) {
+  const char *poison = getenv("PASCALINE_EMULATOR_POISON");
+  int expected = poison ? -1 : 0;
+  CUdeviceptr pointer = allocate(4 * 64);
+  EXPECT_EQ(download<int>(pointer, 64), std::vector<int>(64, expected));
+  CUfunction k = kernel("shl.b32 %r1, %r0, 2;\nmov.u32 %r2, s;\n"
+                        "add.u32 %r2, %r2, %r1;\nld.shared.u32 %r3, [%r2];\n"
+                        "mul.wide.u32 %rd1, %r1, 1;\n"
+                        "add.u64 %rd1, %rd0, %rd1;\n"
+                        "st.shared.u32 [%r2], 5;\n"
+                        "st.global.u32 [%rd1], %r3;\n",
+                        ".shared .align 4 .b8 s[256];\n");
+  if (poison) {
+    EXPECT_DONE(launch(k, 20, 64, {&pointer}));
+    EXPECT_EQ(download<int>(pointer, 64), std::vector<int>(64, -1));
+  }
 }
 
 // Copies on one thread, allocations coming and going on others.

@@ -157,6 +157,29 @@ TEST(SchedulerFault, MisuseOfBarriersAndMasks) {
   }
 }
 
+// One block spins for ever, alone or where others wait for it.
+void endless(ThreadState *s) {
+  volatile uint32_t *word = output<uint32_t>(s);
+  if (s->ctaid[0] == 1 && s->tid[0] == 1)
+    while (!*word)
+      ;
+  if (s->ntid[0] > 2)
+    pascalineEmulatorBarrier(s, 0, 0);
+}
+
+TEST(SchedulerFault, AnEndlessKernelIsStopped) {
+  DeviceArray<uint32_t> array(1);
+  uint32_t *pointer = array.data();
+  LaunchFailure failure = launch(endless, shape(3, 64), &pointer);
+  EXPECT_EQ(failure.kind, FailureKind::Timeout);
+  EXPECT_NE(failure.message.find("kernel k: not done after "),
+            std::string::npos)
+      << failure.message;
+  EXPECT_EQ(launch(endless, shape(200, 2), &pointer, false).kind,
+            FailureKind::Timeout);
+  expectStillWorks();
+}
+
 // Faults outside kernels stay the application's: they end it, or reach the
 // handler that it had installed.
 TEST(SchedulerFaultDeathTest, OtherFaultsAreNotOurs) {

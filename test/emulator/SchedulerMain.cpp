@@ -6,6 +6,7 @@
 int main(int argc, char **argv) {
   setenv("PASCALINE_EMULATOR_THREADS", "3", 1);
   setenv("PASCALINE_EMULATOR_MEMORY", "67108864", 1); // 64 MiB
+  setenv("PASCALINE_EMULATOR_TIMEOUT", "3", 1);
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

@@ -129,6 +129,8 @@ CUresult resultOf(FailureKind kind) {
     return CUDA_ERROR_ILLEGAL_INSTRUCTION;
   case FailureKind::OutOfMemory:
     return CUDA_ERROR_OUT_OF_MEMORY;
+  case FailureKind::Timeout:
+    return CUDA_ERROR_LAUNCH_TIMEOUT;
   case FailureKind::LaunchFailed:
     return CUDA_ERROR_LAUNCH_FAILED;
   }

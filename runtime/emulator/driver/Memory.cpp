@@ -122,6 +122,8 @@ CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes) {
             " of " + std::to_string(memory.totalBytes()) +
             " bytes are free (PASCALINE_EMULATOR_MEMORY sets the "
             "emulated device's memory)");
+  if (memory.poisons())
+    std::memset(reinterpret_cast<void *>(address), kPoison, bytes);
   *pointer = address;
   return CUDA_SUCCESS;
 }

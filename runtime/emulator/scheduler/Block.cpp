@@ -1,6 +1,7 @@
 #undef _FORTIFY_SOURCE // see Faults.cpp
 #include "runtime/emulator/scheduler/Block.h"
 
+#include <cstring>
 #include <sys/mman.h>
 
 namespace pascaline::emulator {
@@ -28,9 +29,8 @@ bool BlockRunner::prepare(const Launch &newLaunch) {
   DeviceMemory &memory = DeviceMemory::get();
 
   // Only what the block may use is accessible, so overruns fault (by pages).
-  uint64_t shared =
-      uint64_t(kernel.staticSharedBytes) + launch->dynamicSharedBytes;
-  shared = (shared + kPage - 1) / kPage * kPage;
+  sharedBytes = uint64_t(kernel.staticSharedBytes) + launch->dynamicSharedBytes;
+  uint64_t shared = (sharedBytes + kPage - 1) / kPage * kPage;
   uint64_t window = memory.sharedWindow(worker);
   bool done =
       shared >= sharedCommitted
@@ -98,6 +98,10 @@ bool BlockRunner::run(uint64_t index) {
     uint32_t *ctaid = threads[i].state.ctaid;
     ctaid[0] = x, ctaid[1] = y, ctaid[2] = z;
   }
+
+  if (DeviceMemory::get().poisons())
+    std::memset(reinterpret_cast<void *>(threads[0].state.sharedBase), kPoison,
+                sharedBytes);
 
   frame.signal = 0;
   if (sigsetjmp(frame.back, 0)) {

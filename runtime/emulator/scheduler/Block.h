@@ -47,6 +47,7 @@ enum class FailureKind {
   MisalignedAddress,
   IllegalInstruction,
   LaunchFailed, // deadlock, trap, misuse of a barrier or shuffle
+  Timeout,      // stopped by Scheduler
   OutOfMemory,  // the host's, for stacks or windows
 };
 
@@ -174,6 +175,7 @@ private:
   uint32_t barriersInUse = 0;
   bool dirty = false; // a block was abandoned half-way
 
+  uint64_t sharedBytes = 0; // of a block
   uint64_t sharedCommitted = 0;
   bool localCommitted = false;
 

@@ -67,6 +67,8 @@ DeviceMemory &DeviceMemory::get() {
 }
 
 DeviceMemory::DeviceMemory() : base(reserveWindow()), limit(readLimit()) {
+  const char *poisonText = std::getenv("PASCALINE_EMULATOR_POISON");
+  poison = poisonText && *poisonText && *poisonText != '0';
   cursor = base + kNullBytes;
   freeRanges[cursor] = base + kLocalOffset;
 }

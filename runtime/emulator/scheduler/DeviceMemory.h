@@ -33,6 +33,8 @@ inline constexpr unsigned kMaxWorkers = 64;
 inline constexpr unsigned kMaxThreadsPerBlock = 1024;
 inline constexpr uint64_t kMaxSharedBytesPerBlock = 48 * 1024;
 
+inline constexpr uint8_t kPoison = 0xff;
+
 struct Allocation {
   uint64_t address;
   uint64_t bytes;    // as asked for
@@ -64,6 +66,10 @@ public:
 
   uint64_t totalBytes() const { return limit; }
   uint64_t freeBytes() const;
+  // PASCALINE_EMULATOR_POISON=1: memory that CUDA leaves undefined (what
+  // cuMemAlloc gives, shared memory) starts as kPoison, which no kernel that
+  // is right can see: as a float it is NaN, as an index it is far away.
+  bool poisons() const { return poison; }
 
   // "40 bytes past the end of an allocation of 400 bytes", for messages.
   std::string describe(uint64_t address) const;
@@ -74,6 +80,7 @@ private:
 
   uint64_t base = 0;
   uint64_t limit = 0;
+  bool poison = false;
   mutable std::mutex mutex;
   uint64_t used = 0;                       // whole pages
   uint64_t cursor = 0;                     // next fit starts here

@@ -21,6 +21,7 @@ std::string BlockRunner::where(const BlockThread *thread) const {
 }
 
 void BlockRunner::explain(const BlockThread *thread, std::string what) {
+  setFaultFrame(nullptr); // an interrupt may not cut an allocation short
   lastFailure = {FailureKind::LaunchFailed, where(thread) + std::move(what)};
 }
 
@@ -32,6 +33,9 @@ void BlockRunner::explainFault() {
   switch (frame.signal) {
   case SIGILL:
     lastFailure = {FailureKind::IllegalInstruction, at + "illegal instruction"};
+    return;
+  case kInterruptSignal:
+    lastFailure = {FailureKind::Timeout, at + "was still running"};
     return;
   case SIGFPE:
     lastFailure = {FailureKind::LaunchFailed, at + "arithmetic exception"};
@@ -51,6 +55,7 @@ void BlockRunner::explainFault() {
 
 // "deadlock, 96 of 128 threads wait at barrier 0; 1 waits at a shuffle ..."
 void BlockRunner::explainDeadlock() {
+  setFaultFrame(nullptr); // as in explain
   std::string text;
   auto add = [&](unsigned waiting, const BlockThread &first,
                  const std::string &at) {

@@ -11,7 +11,7 @@
 namespace pascaline::emulator {
 namespace {
 
-constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, kInterruptSignal};
 constexpr size_t kAlternateStackBytes = 64 * 1024;
 
 struct sigaction previousActions[NSIG];
@@ -28,6 +28,8 @@ void handleFault(int signal, siginfo_t *info, void *context) {
     frame->address = reinterpret_cast<uint64_t>(info->si_addr);
     siglongjmp(frame->back, 1);
   }
+  if (signal == kInterruptSignal)
+    return; // between two blocks
   const struct sigaction &previous = previousActions[signal];
   if (previous.sa_flags & SA_SIGINFO) {
     previous.sa_sigaction(signal, info, context);

@@ -7,11 +7,16 @@
 // nothing that needs unwinding). A signal anywhere else goes to the handler
 // that was there before ours.
 //
+// The same way out ends a kernel that runs for too long: interrupt() sends a
+// worker a signal of our own.
+//
 // Test: test/emulator/SchedulerFaultTest.cpp.
 #pragma once
 
 #include <csetjmp>
+#include <csignal>
 #include <cstdint>
+#include <pthread.h>
 
 namespace pascaline::emulator {
 
@@ -27,6 +32,12 @@ void installFaultHandlers();
 
 // Gives the calling thread an alternate signal stack.
 void useAlternateStack();
+
+// Makes a worker leave the block that it runs, if it runs one.
+inline constexpr int kInterruptSignal = SIGSTKFLT; // used by nothing on Linux
+inline void interrupt(pthread_t worker) {
+  pthread_kill(worker, kInterruptSignal);
+}
 
 // While a frame is set on a thread, faults there jump to frame->back.
 void setFaultFrame(FaultFrame *frame);

@@ -22,6 +22,12 @@ unsigned readWorkerCount() {
   return std::clamp(count, 1u, kMaxWorkers);
 }
 
+double readTimeout() {
+  const char *text = std::getenv("PASCALINE_EMULATOR_TIMEOUT");
+  double seconds = text ? std::atof(text) : 0;
+  return seconds > 0 && seconds < 1e6 ? seconds : 0;
+}
+
 } // namespace
 
 Scheduler &Scheduler::get() {
@@ -29,29 +35,32 @@ Scheduler &Scheduler::get() {
   return *scheduler;
 }
 
-Scheduler::Scheduler() : workerCount(readWorkerCount()) {}
+Scheduler::Scheduler()
+    : workerCount(readWorkerCount()), timeoutSeconds(readTimeout()) {}
 
 bool Scheduler::startWorkers() {
-  if (poolStarted)
+  if (!pool.empty())
     return true;
   installFaultHandlers();
   // The application's signals are for the application's threads.
   sigset_t blocked, old;
   sigfillset(&blocked);
-  for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT})
+  for (int signal :
+       {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, kInterruptSignal})
     sigdelset(&blocked, signal);
   pthread_sigmask(SIG_SETMASK, &blocked, &old);
-  unsigned count = 0;
   try {
-    for (; count < workerCount; ++count)
-      std::thread([this, count] { work(count); }).detach();
+    for (unsigned i = 0; i < workerCount; ++i) {
+      std::thread worker([this, i] { work(i); });
+      pool.push_back(worker.native_handle());
+      worker.detach();
+    }
   } catch (const std::system_error &) {
     // Fewer workers than wanted run the same grids, more slowly.
   }
   pthread_sigmask(SIG_SETMASK, &old, nullptr);
-  workerCount = std::max(count, 1u);
-  poolStarted = count > 0;
-  return poolStarted;
+  workerCount = std::max<unsigned>(pool.size(), 1);
+  return !pool.empty();
 }
 
 LaunchFailure Scheduler::run(const Launch &newLaunch) {
@@ -71,7 +80,23 @@ LaunchFailure Scheduler::run(const Launch &newLaunch) {
   running = wanted;
   ++generation;
   started.notify_all();
-  finished.wait(lock, [this] { return running == 0; });
+  auto done = [this] { return running == 0; };
+  if (!timeoutSeconds) {
+    finished.wait(lock, done);
+  } else if (!finished.wait_for(
+                 lock, std::chrono::duration<double>(timeoutSeconds), done)) {
+    // Who is between two blocks sees `failed`, the others are interrupted.
+    failed = true;
+    failure = {FailureKind::Timeout,
+               "kernel " + launch->kernel->name + ": not done after " +
+                   std::to_string(timeoutSeconds) +
+                   " seconds (PASCALINE_EMULATOR_TIMEOUT)"};
+    // Again and again: a worker may just have been about to enter a block.
+    do {
+      for (unsigned i = 0; i < wanted; ++i)
+        interrupt(pool[i]);
+    } while (!finished.wait_for(lock, std::chrono::milliseconds(50), done));
+  }
   launch = nullptr;
   return std::move(failure);
 }
@@ -95,7 +120,7 @@ void Scheduler::work(unsigned index) {
       uint64_t end = std::min(block + chunk, blocks);
       if (block >= blocks)
         break;
-      while (good && block < end)
+      while (good && block < end && !failed.load(std::memory_order_relaxed))
         good = runner->run(block++);
     }
 

@@ -4,7 +4,9 @@
 // blocks of the grid in order, a few at a time, from one atomic counter. In
 // order matters: a block may wait for one with a lower number, as stream-K and
 // look-back kernels do, and that one has been started. One grid runs at a
-// time; other launches wait. The first failure stops the grid.
+// time; other launches wait. The first failure stops the grid. So does
+// PASCALINE_EMULATOR_TIMEOUT, seconds that a grid may take (none by default: a
+// GPU without a display has no such limit either).
 //
 // The pool starts with the first launch and is never stopped: a program may
 // exit while workers sleep, and the library is linked with nodelete. A child
@@ -18,6 +20,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <vector>
 
 namespace pascaline::emulator {
 
@@ -35,14 +38,15 @@ private:
   void work(unsigned index);
 
   unsigned workerCount;
-  std::mutex launching; // held for a whole grid
+  double timeoutSeconds; // 0: none
+  std::mutex launching;  // held for a whole grid
 
   std::mutex mutex; // guards what follows
   std::condition_variable started, finished;
   uint64_t generation = 0;
-  unsigned wanted = 0;  // workers that take part
-  unsigned running = 0; // of those, not yet done
-  bool poolStarted = false;
+  unsigned wanted = 0;         // workers that take part
+  unsigned running = 0;        // of those, not yet done
+  std::vector<pthread_t> pool; // empty until the first launch
   const Launch *launch = nullptr;
   LaunchFailure failure;
 
