@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -105,6 +106,39 @@ void checkSections(const Header &header, const uint8_t *data, uint64_t bytes,
   }
 }
 
+// The driver takes a cubin without its length, so an ELF file that points
+// outside itself would make it read there.
+void checkCubin(const uint8_t *data, uint64_t bytes, const std::string &name) {
+  Elf64_Ehdr header;
+  if (bytes < sizeof header || memcmp(data, ELFMAG, SELFMAG) != 0 ||
+      data[EI_CLASS] != ELFCLASS64 || data[EI_DATA] != ELFDATA2LSB)
+    damaged(name, "section cubin is no 64-bit ELF file");
+  memcpy(&header, data, sizeof header);
+  auto inside = [&](uint64_t offset, uint64_t size) {
+    return offset <= bytes && size <= bytes - offset;
+  };
+  bool good =
+      (header.e_shnum == 0 || header.e_shentsize == sizeof(Elf64_Shdr)) &&
+      (header.e_phnum == 0 || header.e_phentsize == sizeof(Elf64_Phdr)) &&
+      inside(header.e_shoff, header.e_shnum * sizeof(Elf64_Shdr)) &&
+      inside(header.e_phoff, header.e_phnum * sizeof(Elf64_Phdr));
+  for (unsigned i = 0; good && i < header.e_shnum; ++i) {
+    Elf64_Shdr section;
+    memcpy(&section, data + header.e_shoff + i * sizeof section,
+           sizeof section);
+    good = section.sh_type == SHT_NOBITS ||
+           inside(section.sh_offset, section.sh_size);
+  }
+  for (unsigned i = 0; good && i < header.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    memcpy(&segment, data + header.e_phoff + i * sizeof segment,
+           sizeof segment);
+    good = inside(segment.p_offset, segment.p_filesz);
+  }
+  if (!good)
+    damaged(name, "section cubin is an ELF file that points outside itself");
+}
+
 } // namespace
 
 Artifact::~Artifact() {
@@ -186,6 +220,8 @@ void Artifact::read(const uint8_t *data, uint64_t bytes) {
   const Section &cubinSection = header.sections[kCubin];
   cubinCopy.assign(data + cubinSection.offset,
                    data + cubinSection.offset + cubinSection.bytes);
+  if (!cubinCopy.empty())
+    checkCubin(cubinCopy.data(), cubinCopy.size(), name);
   cubin = cubinCopy.data();
   cubinBytes = cubinCopy.size();
   weights = data + header.sections[kWeights].offset;

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <elf.h>
 #include <functional>
 #include <random>
 
@@ -204,6 +205,27 @@ TEST(ArtifactRefuses, PtxThatIsNoText) {
   rehash(unended);
   EXPECT_REFUSED(inside, "section PTX is not text");
   EXPECT_REFUSED(unended, "section PTX is not text");
+}
+
+TEST(ArtifactRefuses, ACubinThatPointsOutsideItself) {
+  auto withCubin = [](const std::string &cubin) {
+    return withContents([&](ArtifactContents &c) { c.cubin = cubin; });
+  };
+  EXPECT_EQ(refusal(withCubin(tinyElf())), "");
+  EXPECT_REFUSED(withCubin("text"), "section cubin is no 64-bit ELF file");
+  auto changed = [](size_t at, uint16_t value) {
+    std::string cubin = tinyElf();
+    memcpy(&cubin[at], &value, sizeof value);
+    return cubin;
+  };
+  for (const std::string &cubin :
+       {changed(offsetof(Elf64_Ehdr, e_shoff), 65),
+        changed(offsetof(Elf64_Ehdr, e_shentsize), 0),
+        changed(offsetof(Elf64_Ehdr, e_phnum), 1),
+        changed(sizeof(Elf64_Ehdr) + offsetof(Elf64_Shdr, sh_offset), 129),
+        changed(sizeof(Elf64_Ehdr) + offsetof(Elf64_Shdr, sh_size) + 6, 1)})
+    EXPECT_REFUSED(withCubin(cubin),
+                   "section cubin is an ELF file that points outside itself");
 }
 
 TEST(ArtifactRefuses, EachLengthButItsOwn) {

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <elf.h>
 #include <fstream>
 #include <stdexcept>
 #include <unistd.h>
@@ -99,6 +100,20 @@ std::string AddSample::bytes() const {
   if (!serializeArtifact(contents, result, error))
     throw std::runtime_error(error);
   return result;
+}
+
+std::string tinyElf() {
+  Elf64_Ehdr header = {};
+  memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_shoff = sizeof header;
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = 1;
+  Elf64_Shdr section = {};
+  section.sh_type = SHT_PROGBITS;
+  std::string bytes(reinterpret_cast<char *>(&header), sizeof header);
+  return bytes.append(reinterpret_cast<char *>(&section), sizeof section);
 }
 
 void rehash(std::string &bytes) {

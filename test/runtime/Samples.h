@@ -18,6 +18,10 @@ struct AddSample {
   std::string bytes() const;
 };
 
+// An ELF file of nothing but its header and one empty section: what a cubin
+// looks like to the reader. With a zero byte, as text, near its start.
+std::string tinyElf();
+
 // Fixes all checksums of an artifact that was changed.
 void rehash(std::string &bytes);
 
