@@ -1,7 +1,7 @@
 #include "passes/plan/Names.h"
 
 #include "mlir/IR/Location.h"
-#include "mlir/IR/Operation.h"
+#include "mlir/IR/OpDefinition.h"
 
 #include "llvm/ADT/SetVector.h"
 

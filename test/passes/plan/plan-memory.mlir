@@ -1,0 +1,45 @@
+// RUN: pascaline-opt %s --pascaline-plan-memory | FileCheck %s
+
+// Three values in a chain: the third may lie where the first was, since they
+// never live together; the second may not.
+// CHECK-LABEL: plan.program @chain
+// CHECK-SAME:    arena_bytes = 2048
+// CHECK-SAME:    lower_bound = 2048
+// CHECK:         plan.buffer arena {bytes = 1000 : i64, offset = [[FIRST:[0-9]+]] : i64}
+// CHECK:         plan.buffer arena {bytes = 1000 : i64, offset = [[SECOND:[0-9]+]] : i64}
+// CHECK:         plan.buffer arena {bytes = 1000 : i64, offset = [[FIRST]] : i64}
+plan.program @chain attributes {input_names = ["x"], input_types = [tensor<250xf32>], output_names = ["y"], output_types = [tensor<250xf32>]} {
+  %x = plan.buffer input {bytes = 1000 : i64, index = 0 : i64}
+  %a = plan.buffer arena {bytes = 1000 : i64}
+  plan.launch @k(%x, %a) {grid = array<i64: 1, 1, 1>, access = array<i32: 0, 1>, nodes = ["a"], flops = 0 : i64, bytes = 0 : i64}
+  %b = plan.buffer arena {bytes = 1000 : i64}
+  plan.launch @k(%a, %b) {grid = array<i64: 1, 1, 1>, access = array<i32: 0, 1>, nodes = ["b"], flops = 0 : i64, bytes = 0 : i64}
+  %c = plan.buffer arena {bytes = 1000 : i64}
+  plan.launch @k(%b, %c) {grid = array<i64: 1, 1, 1>, access = array<i32: 0, 1>, nodes = ["c"], flops = 0 : i64, bytes = 0 : i64}
+  %y = plan.buffer output {bytes = 1000 : i64, index = 0 : i64}
+  plan.launch @k(%c, %y) {grid = array<i64: 1, 1, 1>, access = array<i32: 0, 1>, nodes = ["d"], flops = 0 : i64, bytes = 0 : i64}
+  plan.return %y
+}
+
+// A value read again at the end keeps its bytes until then; counters are never
+// shared, though their launches are apart.
+// CHECK-LABEL: plan.program @long_life
+// CHECK-SAME:    arena_bytes = 1536
+// CHECK-SAME:    counter_bytes = 512
+// CHECK:         plan.buffer arena {bytes = 512 : i64, offset = 0 : i64}
+// CHECK:         plan.buffer arena {bytes = 512 : i64, offset = 512 : i64}
+// CHECK:         plan.buffer arena {bytes = 512 : i64, offset = 1024 : i64}
+// CHECK:         plan.buffer counters {bytes = 4 : i64, offset = 0 : i64}
+// CHECK:         plan.buffer counters {bytes = 4 : i64, offset = 256 : i64}
+plan.program @long_life attributes {input_names = [], input_types = [], output_names = [], output_types = []} {
+  %a = plan.buffer arena {bytes = 512 : i64}
+  %b = plan.buffer arena {bytes = 512 : i64}
+  %c = plan.buffer arena {bytes = 512 : i64}
+  %n = plan.buffer counters {bytes = 4 : i64}
+  %m = plan.buffer counters {bytes = 4 : i64}
+  plan.launch @k(%a, %n) {grid = array<i64: 1, 1, 1>, access = array<i32: 1, 2>, nodes = [], flops = 0 : i64, bytes = 0 : i64}
+  plan.launch @k(%a, %b) {grid = array<i64: 1, 1, 1>, access = array<i32: 0, 1>, nodes = [], flops = 0 : i64, bytes = 0 : i64}
+  plan.launch @k(%b, %c, %m) {grid = array<i64: 1, 1, 1>, access = array<i32: 0, 1, 2>, nodes = [], flops = 0 : i64, bytes = 0 : i64}
+  plan.launch @k(%c, %a) {grid = array<i64: 1, 1, 1>, access = array<i32: 0, 0>, nodes = [], flops = 0 : i64, bytes = 0 : i64}
+  plan.return
+}
