@@ -91,6 +91,28 @@ TEST(TranslateControl, CallsPassParametersAndResults) {
             5007u);
 }
 
+// What clang makes of a struct passed by value and indexed: the index may be
+// wild, the caller's memory may not.
+TEST(TranslateControl, ParametersAreIndexedWithinTheirBytes) {
+  const std::string functions =
+      ".func (.param .b32 r) at(.param .align 4 .b8 a[12], .param .b32 i,"
+      " .param .align 4 .b8 z[4]) { .reg .b64 %x, %i; .reg .b32 %y, %z;"
+      " ld.param.s32 %i, [i]; shl.b64 %i, %i, 2; mov.b64 %x, a;"
+      " add.s64 %x, %x, %i; ld.param.u32 %y, [%x+4]; mov.b64 %x, z;"
+      " ld.param.u32 %z, [%x]; mad.lo.u32 %y, %z, 1000, %y;"
+      " st.param.b32 [r], %y; ret; }\n";
+  const std::string body =
+      "{ .param .align 4 .b8 a[12]; mov.u32 %r1, 5; mov.u32 %r2, 6;"
+      " st.param.b32 [a], %r1; st.param.b32 [a+4], %r2;"
+      " st.param.b32 [a+8], 7; .param .b32 i; st.param.b32 [i], %n;"
+      " .param .align 4 .b8 z[4]; st.param.b32 [z], 2; .param .b32 r;"
+      " call (r), at, (a, i, z); ld.param.b32 %d, [r]; }";
+  EXPECT_EQ(result(functions, body, 0), 2006u);
+  EXPECT_EQ(result(functions, body, 1), 2007u);
+  EXPECT_EQ(result(functions, body, uint32_t(-1)), 2005u);
+  EXPECT_EQ(result(functions, body, 1000), 2007u);
+}
+
 TEST(TranslateControl, ExitLeavesEveryCaller) {
   EXPECT_EQ(result(".func leave(.reg .b32 %a) { .reg .pred %p;"
                    "setp.eq.u32 %p, %a, 1; @%p exit; ret; }\n",

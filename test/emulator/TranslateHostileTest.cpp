@@ -117,7 +117,7 @@ TEST(TranslateHostile, AnyInstructionIsRefusedOrCompiles) {
       ".reg .b64 %rd<9>; .reg .f32 %f<9>; .reg .f64 %fd<9>;"
       ".local .align 8 .b8 local[16]; .param .b32 x;"
       "T: .branchtargets L, L;\n";
-  for (int round = 0; round < 60000; ++round) {
+  for (int round = 0; round < 20000; ++round) {
     std::string text = random() % 3 ? "" : random() % 2 ? "@%p1 " : "@!%p2 ";
     text += pick(random, kPieces);
     const auto &kind = kKinds[random() % std::size(kKinds)];
@@ -143,7 +143,7 @@ TEST(TranslateHostile, AnyInstructionIsRefusedOrCompiles) {
     EXPECT_TRUE(program.ok()) << program.log << batch;
     batch.clear();
   }
-  EXPECT_GT(accepted, 400);
+  EXPECT_GT(accepted, 130);
 }
 
 TEST(TranslateHostile, ManyLabelsAndRegisters) {

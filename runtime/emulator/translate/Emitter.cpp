@@ -1,5 +1,7 @@
 #include "runtime/emulator/translate/Emitter.h"
 
+#include <algorithm>
+
 namespace pascaline::emulator {
 
 using llvm::BasicBlock;
@@ -21,6 +23,7 @@ bool Emitter::run() {
   entryEnd = builder.CreateBr(body);
   builder.SetInsertPoint(body);
   chooseRegisterTypes();
+  findAddressedParams();
   bindParams();
   for (size_t i = 0; i < function.labels.size(); ++i)
     labelBlocks.push_back(newBlock());
@@ -105,6 +108,17 @@ void Emitter::chooseRegisterTypes() {
         type == Type::F32 || type == Type::F64 ||
         ((type == Type::B32 || type == Type::B64) && votes[i] > 0);
   }
+}
+
+// Parameters that mov or the like use as a value.
+void Emitter::findAddressedParams() {
+  for (const Instruction &instruction : function.body)
+    for (const Operand &operand : instruction.operands)
+      if (operand.is(Operand::Kind::Variable) &&
+          operand.variable->space == Space::Param && !function.isEntry &&
+          std::find(addressedParams.begin(), addressedParams.end(),
+                    operand.variable) == addressedParams.end())
+        addressedParams.push_back(operand.variable);
 }
 
 llvm::AllocaInst *Emitter::slot(llvm::Type *type) {

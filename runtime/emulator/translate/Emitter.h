@@ -123,6 +123,9 @@ private:
                          uint64_t below);
   llvm::Value *immediate(const Instruction &at, const Operand &operand,
                          Type type);
+  llvm::Value *kernelParamAddress(llvm::Value *value, uint64_t accessBytes);
+  llvm::Value *functionParamAddress(llvm::Value *value, uint64_t accessBytes);
+  void findAddressedParams();
   llvm::AllocaInst *registerSlot(uint32_t number);
   void chooseRegisterTypes();
   void bindParams();
@@ -135,6 +138,7 @@ private:
   std::vector<llvm::BasicBlock *> labelBlocks;
   std::map<std::string, llvm::Value *, std::less<>> entryValues;
   std::unordered_map<const ptx::Variable *, llvm::Value *> paramPointers;
+  std::vector<const ptx::Variable *> addressedParams; // of a device function
   llvm::AllocaInst *carrySlot = nullptr;
 };
 

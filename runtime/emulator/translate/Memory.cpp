@@ -145,7 +145,8 @@ bool isKernelParam(const Emitter &emitter, const Operand &address,
   if (space != Space::Param)
     return false;
   const ptx::Variable *variable = address.elements[0].variable;
-  return !variable || emitter.layout.offsets.count(variable);
+  return variable ? emitter.layout.offsets.count(variable) != 0
+                  : emitter.function.isEntry;
 }
 
 Value *elementPointer(Emitter &emitter, const Access &access, uint32_t i) {

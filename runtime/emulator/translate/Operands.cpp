@@ -198,12 +198,45 @@ Value *Emitter::variableAddress(const Instruction &at, const Operand &operand) {
         builder.CreatePtrToInt(symbol, builder.getInt64Ty()), displacement);
   }
   auto placed = layout.offsets.find(variable);
-  if (placed == layout.offsets.end()) {
-    unsupported(at, "the address of parameter '" + std::string(variable->name) +
-                        "' of a function is taken, which is not supported");
-    return nullptr;
+  if (placed != layout.offsets.end())
+    return builder.CreateAdd(builder.getInt64(placed->second), displacement);
+  // A parameter of a function has a number instead of a place: see
+  // functionParamAddress().
+  for (size_t i = 0; i < addressedParams.size(); ++i)
+    if (addressedParams[i] == variable)
+      return builder.CreateAdd(builder.getInt64(uint64_t(i) << 32),
+                               displacement);
+  unsupported(at, "the address of '" + std::string(variable->name) +
+                      "' is taken, which is not supported");
+  return nullptr;
+}
+
+// Parameters are clamped to their bytes: they lie in host memory.
+Value *Emitter::kernelParamAddress(Value *value, uint64_t accessBytes) {
+  value = builder.CreateBinaryIntrinsic(
+      llvm::Intrinsic::umin, value,
+      builder.getInt64(layout.info.paramBytes - accessBytes));
+  return builder.CreateGEP(builder.getInt8Ty(), paramBase(), value);
+}
+
+// value: the parameter's number in the high half, an offset in the low one.
+Value *Emitter::functionParamAddress(Value *value, uint64_t accessBytes) {
+  Value *number = builder.CreateLShr(value, 32);
+  Value *offset = builder.CreateAnd(value, builder.getInt64(0xffffffff));
+  Value *pointer = nullptr, *last = nullptr;
+  for (size_t i = 0; i < addressedParams.size(); ++i) {
+    if (addressedParams[i]->bytes < accessBytes)
+      continue;
+    Value *ours = paramPointer(addressedParams[i]);
+    Value *end = builder.getInt64(addressedParams[i]->bytes - accessBytes);
+    Value *chosen = builder.CreateICmpEQ(number, builder.getInt64(i));
+    pointer = pointer ? builder.CreateSelect(chosen, ours, pointer) : ours;
+    last = last ? builder.CreateSelect(chosen, end, last) : end;
   }
-  return builder.CreateAdd(builder.getInt64(placed->second), displacement);
+  if (!pointer)
+    return nullptr;
+  offset = builder.CreateBinaryIntrinsic(llvm::Intrinsic::umin, offset, last);
+  return builder.CreateGEP(builder.getInt8Ty(), pointer, offset);
 }
 
 Value *Emitter::toGeneric(Value *address, Space space) {
@@ -301,18 +334,16 @@ Value *Emitter::address(const Instruction &at, const Operand &operand,
                               builder.getInt64(kLocalWindowBytes - 1));
     return displaced(builder.CreateGEP(i8, localBase(), value));
   case Space::Param: {
-    uint64_t bytes = layout.info.paramBytes;
-    if (!function.isEntry || accessBytes > bytes) {
-      unsupported(at, "a parameter is addressed through a register, which is "
-                      "supported for a kernel's own parameters only");
-      return nullptr;
-    }
-    // Clamped, since the caller's buffer has this size only.
     value = builder.CreateAdd(builder.CreateZExt(value, i64),
                               builder.getInt64(displacement));
-    value = builder.CreateBinaryIntrinsic(
-        llvm::Intrinsic::umin, value, builder.getInt64(bytes - accessBytes));
-    return builder.CreateGEP(i8, paramBase(), value);
+    Value *pointer = nullptr;
+    if (!function.isEntry)
+      pointer = functionParamAddress(value, accessBytes);
+    else if (accessBytes <= layout.info.paramBytes)
+      pointer = kernelParamAddress(value, accessBytes);
+    if (!pointer)
+      fail(at, "no parameter holds " + std::to_string(accessBytes) + " bytes");
+    return pointer;
   }
   default:
     if (narrow && space != Space::Const) {
