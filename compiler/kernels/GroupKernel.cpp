@@ -52,13 +52,18 @@ int64_t countBytes(FusedOp group) {
   return bytes;
 }
 
-static SmallVector<KernelArgument> argumentsOf(FusedOp group) {
+static SmallVector<KernelArgument>
+argumentsOf(FusedOp group, const GroupKernel::Extras &extras) {
   SmallVector<KernelArgument> arguments;
   for (unsigned i = 0; i < group.getInputs().size(); ++i)
     if (ExpressionEmitter::needsPointer(group, i))
       arguments.push_back({KernelArgument::Input, i, std::nullopt});
   for (unsigned i = 0; i < group.getOutputs().size(); ++i)
     arguments.push_back({KernelArgument::Output, i, std::nullopt});
+  if (extras.workspaceBytes)
+    arguments.push_back({KernelArgument::Workspace, 0, std::nullopt});
+  if (extras.counterWords)
+    arguments.push_back({KernelArgument::Counters, 0, std::nullopt});
   return arguments;
 }
 
@@ -70,18 +75,44 @@ parametersOf(ArrayRef<KernelArgument> arguments) {
   return parameters;
 }
 
-GroupKernel::GroupKernel(FusedOp group, int64_t threads)
-    : group(group), threads(threads),
-      kernel(group.getLoc(), entryName(group), threads, /*minBlocks=*/0,
-             parametersOf(argumentsOf(group))),
-      values(group, kernel, group.getLoc()), arguments(argumentsOf(group)) {
+GroupKernel::GroupKernel(FusedOp group, int64_t threads, Extras extras)
+    : group(group), threads(threads), extras(extras),
+      kernel(group.getLoc(), entryName(group), threads, extras.minBlocks,
+             parametersOf(argumentsOf(group, extras))),
+      values(group, kernel, group.getLoc()),
+      arguments(argumentsOf(group, extras)) {
   kernel.getContext()->loadDialect<math::MathDialect>();
   for (auto [i, argument] : llvm::enumerate(arguments)) {
     if (argument.kind == KernelArgument::Input)
       values.bindInput(argument.index, kernel.parameter(i));
-    else
+    else if (argument.kind == KernelArgument::Output)
       values.bindOutput(argument.index, kernel.parameter(i));
   }
+}
+
+Value GroupKernel::parameterOf(KernelArgument::Kind kind, unsigned index) {
+  for (auto [i, argument] : llvm::enumerate(arguments))
+    if (argument.kind == kind && argument.index == index)
+      return kernel.parameter(i);
+  return nullptr;
+}
+
+Value GroupKernel::input(unsigned operand) {
+  return parameterOf(KernelArgument::Input, operand);
+}
+
+Value GroupKernel::workspace() {
+  return parameterOf(KernelArgument::Workspace, 0);
+}
+
+Value GroupKernel::counters() {
+  return parameterOf(KernelArgument::Counters, 0);
+}
+
+void GroupKernel::setPacking(unsigned operand, const WeightPacking &packing) {
+  for (KernelArgument &argument : arguments)
+    if (argument.kind == KernelArgument::Input && argument.index == operand)
+      argument.packing = packing;
 }
 
 FailureOr<GeneratedKernel> GroupKernel::finish(std::array<int64_t, 3> grid,
@@ -95,6 +126,8 @@ FailureOr<GeneratedKernel> GroupKernel::finish(std::array<int64_t, 3> grid,
   result.grid = grid;
   result.block = {threads, 1, 1};
   result.arguments = std::move(arguments);
+  result.workspaceBytes = extras.workspaceBytes;
+  result.counterWords = extras.counterWords;
   result.flops = countFlops(group);
   result.bytes = countBytes(group);
   result.configuration = std::move(configuration);

@@ -27,20 +27,37 @@ int64_t countElements(mlir::Value value);
 
 class GroupKernel {
 public:
+  /// What few kernels ask for.
+  struct Extras {
+    int64_t minBlocks = 0; ///< as KernelBuilder's
+    int64_t workspaceBytes = 0, counterWords = 0;
+  };
+
   /// Starts the entry with `threads` threads a block: one pointer for each
-  /// operand that the body reads, then one for each result.
-  GroupKernel(FusedOp group, int64_t threads);
+  /// operand that the body reads, then one for each result, then workspace and
+  /// counters where they have a size.
+  GroupKernel(FusedOp group, int64_t threads, Extras extras = {0, 0, 0});
 
   KernelBuilder &builder() { return kernel; }
   ExpressionEmitter &emitter() { return values; }
+
+  /// The pointer of an operand that the body reads.
+  mlir::Value input(unsigned operand);
+  mlir::Value workspace(); ///< null without
+  mlir::Value counters();  ///< null without
+  /// Asks for a constant operand in another layout than its own.
+  void setPacking(unsigned operand, const WeightPacking &packing);
 
   /// Ends the kernel. Emits the emitter's problem, if any, at the group.
   llvm::FailureOr<GeneratedKernel> finish(std::array<int64_t, 3> grid,
                                           std::string configuration);
 
 private:
+  mlir::Value parameterOf(KernelArgument::Kind kind, unsigned index);
+
   FusedOp group;
   int64_t threads;
+  Extras extras;
   KernelBuilder kernel;
   ExpressionEmitter values;
   llvm::SmallVector<KernelArgument> arguments;

@@ -16,21 +16,40 @@ bool WeightPacking::operator==(const WeightPacking &o) const {
   return fields(*this) == fields(o);
 }
 
+/// Copies one row: `count` elements that lie `stride` elements apart.
+template <typename Element>
+static void copyRow(char *to, const char *from, int64_t count, int64_t stride) {
+  for (int64_t i = 0; i < count; ++i)
+    std::memcpy(to + i * sizeof(Element), from + i * stride * sizeof(Element),
+                sizeof(Element));
+}
+
 llvm::SmallVector<char> packWeights(llvm::ArrayRef<char> source,
                                     const WeightPacking &p) {
   llvm::SmallVector<char> packed(p.bytes(), 0);
+  int64_t leading = p.kPadded - p.taps * p.channelsPadded;
   char *row = packed.data();
   for (int64_t group = 0; group < p.groups; ++group)
-    for (int64_t k = 0; k < p.kPadded; ++k, row += p.mPadded * p.elementBytes) {
+    for (int64_t k = -leading; k < p.kPadded - leading;
+         ++k, row += p.mPadded * p.elementBytes) {
       int64_t tap = k / p.channelsPadded, c = k % p.channelsPadded;
-      if (tap >= p.taps || c >= p.channels)
+      if (k < 0 || c >= p.channels)
         continue;
-      const char *from = source.data() + (group * p.groupStride +
-                                          tap * p.tapStride + c * p.cStride) *
-                                             p.elementBytes;
-      for (int64_t m = 0; m < p.m; ++m)
-        std::memcpy(row + m * p.elementBytes,
-                    from + m * p.mStride * p.elementBytes, p.elementBytes);
+      int64_t at = group * p.groupStride + tap * p.tapStride + c * p.cStride;
+      const char *from = source.data() + at * p.elementBytes;
+      switch (p.elementBytes) {
+      case 1:
+        copyRow<uint8_t>(row, from, p.m, p.mStride);
+        break;
+      case 2:
+        copyRow<uint16_t>(row, from, p.m, p.mStride);
+        break;
+      case 4:
+        copyRow<uint32_t>(row, from, p.m, p.mStride);
+        break;
+      default:
+        copyRow<uint64_t>(row, from, p.m, p.mStride);
+      }
     }
   return packed;
 }

@@ -55,9 +55,11 @@ CompiledContraction compileContraction(MLIRContext &context,
         Value index = b.i32(0);
         for (auto [at, extent] : llvm::zip(out.batch, contraction.batch))
           index = b.add(b.mul(index, extent), at);
-        index = b.add(b.mul(index, contraction.m), out.m);
-        index = b.add(b.mul(index, contraction.n), out.n);
-        Value bias = b.load(b.element(b.parameter(2), b.getF32Type(), out.m),
+        Value m = b.add(out.m.value, out.m.plus);
+        index = b.add(b.mul(index, contraction.m), m);
+        index = b.add(b.mul(index, contraction.n),
+                      b.add(out.n.value, out.n.plus));
+        Value bias = b.load(b.element(b.parameter(2), b.getF32Type(), m),
                             b.getF32Type(), Cached::ReadOnly);
         SmallVector<Value> values;
         for (Value sum : out.sums) {

@@ -292,24 +292,23 @@ void Emitter::finish(ArrayRef<Value> sums, const Epilogue &epilogue) {
   Value firstM = b.add(b.mul(tileM, t.bm), threadM);
   Value firstN = b.add(b.mul(tileN, t.bn), threadN);
   int64_t width = c.n % 4 == 0 ? 4 : 1;
-  auto place = [&](Value first, int64_t offset, int64_t extent, int64_t tile,
-                   int64_t width, Value &inside) {
-    Value at = b.add(first, offset);
+  auto place = [&](Value first, int64_t count, int64_t lanes, int64_t index,
+                   int64_t extent, int64_t tile, int64_t width, Value &inside) {
+    int64_t plus = spread(index, lanes);
     if (extent % tile == 0)
-      return at;
+      return Place{first, plus, extent - spread(count - 1, lanes)};
+    Value at = b.add(first, plus);
     inside = b.lessThan(at, extent);
-    return b.minimum(at, extent - width);
+    return Place{b.minimum(at, extent - width), 0, extent};
   };
-  SmallVector<Value> columns, columnInside;
-  for (int64_t j = 0; j < t.tn; j += width) {
-    Value inside;
-    columns.push_back(
-        place(firstN, spread(j, t.lanesN), c.n, t.bn, width, inside));
-    columnInside.push_back(inside);
-  }
+  SmallVector<Place> columns;
+  SmallVector<Value> columnInside;
+  for (int64_t j = 0; j < t.tn; j += width)
+    columns.push_back(place(firstN, t.tn, t.lanesN, j, c.n, t.bn, width,
+                            columnInside.emplace_back()));
   for (int64_t i = 0; i < t.tm; ++i) {
     Value rowInside;
-    Value m = place(firstM, spread(i, t.lanesM), c.m, t.bm, 1, rowInside);
+    Place m = place(firstM, t.tm, t.lanesM, i, c.m, t.bm, 1, rowInside);
     for (auto [group, n] : llvm::enumerate(columns)) {
       OutputGroup output;
       output.batch = batch;

@@ -43,11 +43,19 @@ struct Contraction {
   std::string text() const; ///< "64x64x8, 4x8 a thread, 4 slices"
 };
 
+/// A row or column of the output: value + plus, where value is in [0, extent)
+/// and a thread's places share the value as far as the edges allow.
+struct Place {
+  mlir::Value value; ///< i32
+  int64_t plus = 0;
+  int64_t extent;
+};
+
 /// Sums that a thread holds side by side: 4 along n, or 1 where n is no
-/// multiple of 4.
+/// multiple of 4 (then of the first; it is a multiple of their number).
 struct OutputGroup {
   llvm::ArrayRef<mlir::Value> batch; ///< coordinates, i32
-  mlir::Value m, n;                  ///< of the first, i32; always inside
+  Place m, n;                        ///< of the first; always inside the output
   mlir::Value inside;                ///< whether to store (i1); null: always
   llvm::ArrayRef<mlir::Value> sums;
 };

@@ -1,0 +1,56 @@
+// GroupContraction - a fused group around matmul or conv as one contraction.
+//
+// MatMul and Conv say how the anchor's operands and result map to a
+// contraction; the rest is common and here: which tensors the operands come
+// from, packing a constant one, choosing the tile, the epilogue.
+//
+// Test: test/compiler/MatMulTest.cpp, test/compiler/ConvTest.cpp
+#pragma once
+
+#include "compiler/ir/Dialect.h"
+#include "compiler/kernels/Generator.h"
+#include "compiler/kernels/contraction/Contraction.h"
+
+namespace pascaline {
+
+class ExpressionEmitter;
+struct AffineIndex;
+
+/// An operand of the anchor as a strided view of an operand of the group.
+struct StridedView {
+  unsigned operand;                          ///< of the group
+  llvm::SmallVector<int64_t> shape, strides; ///< in elements
+  int64_t offset = 0;
+};
+
+/// The view behind a value of the group's body: a block argument seen through
+/// transposes, slices, broadcasts and such reshapes as strides can say. An
+/// error is emitted at the group where it is something else.
+llvm::FailureOr<StridedView> viewOf(FusedOp group, mlir::Value value);
+
+/// One side of the contraction before the tile is known.
+struct Side {
+  StridedView view;
+  Operand operand; ///< over view's strides
+  /// How to lay the operand out if it is a constant; mPadded and kPadded
+  /// follow from the tile.
+  std::optional<WeightPacking> packing;
+  /// Strides of the batch axes when packed, in groups.
+  llvm::SmallVector<int64_t> packedBatch;
+};
+
+struct GroupContraction {
+  FusedOp group;
+  llvm::SmallVector<int64_t> batch;
+  int64_t m, n, k;
+  Side a, b;
+  /// The place of an output in the anchor's result, row-major, from batch
+  /// coordinates and m; n is added: it is the innermost.
+  std::function<AffineIndex(llvm::ArrayRef<AffineIndex> batch, AffineIndex m)>
+      row;
+};
+
+llvm::FailureOr<GeneratedKernel>
+generateContraction(const GroupContraction &contraction, const Chip &chip);
+
+} // namespace pascaline
