@@ -24,6 +24,8 @@ options=(
   -DPASCALINE_ONNX_PROTO="$PWD/$PROTO"
 )
 if command -v ccache >/dev/null; then
+  # ccache leaves precompiled headers alone unless it is told this much.
+  export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
   options+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 fi
 say "configuring (log in build/configure.log)"
