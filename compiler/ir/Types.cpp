@@ -34,6 +34,10 @@ std::optional<int64_t> elementCount(llvm::ArrayRef<int64_t> shape) {
   return empty ? 0 : count;
 }
 
+int64_t countElements(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType()).getNumElements();
+}
+
 int64_t tensorBytes(RankedTensorType type) {
   SmallVector<int64_t> extents(type.getShape());
   auto layout = dyn_cast_if_present<LayoutAttr>(type.getEncoding());

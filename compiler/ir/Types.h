@@ -2,6 +2,7 @@
 #pragma once
 
 #include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Value.h"
 
 #include <optional>
 
@@ -13,6 +14,9 @@ int64_t elementBytes(mlir::Type element);
 /// Elements of a tensor, or nothing when the product exceeds 2^31 - 1, the
 /// most that a kernel's 32-bit index arithmetic can name.
 std::optional<int64_t> elementCount(llvm::ArrayRef<int64_t> shape);
+
+/// Elements of a tensor value.
+int64_t countElements(mlir::Value value);
 
 /// Bytes that a tensor takes on the device, its layout's packing and halo
 /// included.

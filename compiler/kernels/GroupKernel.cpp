@@ -27,10 +27,6 @@ std::string entryName(FusedOp group) {
   return name.empty() ? "copy" : name;
 }
 
-int64_t countElements(Value value) {
-  return cast<RankedTensorType>(value.getType()).getNumElements();
-}
-
 int64_t countFlops(FusedOp group) {
   int64_t flops = 0;
   for (Operation &op : group.getBody().front()) {

@@ -9,6 +9,7 @@
 // Test: test/compiler/PointwiseTest.cpp
 #pragma once
 
+#include "compiler/ir/Types.h"
 #include "compiler/kernels/ExpressionEmitter.h"
 #include "compiler/kernels/Generator.h"
 #include "compiler/kernels/KernelBuilder.h"
@@ -21,9 +22,6 @@ std::string entryName(FusedOp group);
 /// Arithmetic of the group, and the bytes of its operands and results.
 int64_t countFlops(FusedOp group);
 int64_t countBytes(FusedOp group);
-
-/// Elements of a tensor value.
-int64_t countElements(mlir::Value value);
 
 class GroupKernel {
 public:

@@ -19,10 +19,6 @@ bool isFusable(Operation *op) {
   return isa<ScalarOpInterface>(op) || isView(op);
 }
 
-int64_t countElements(Value value) {
-  return cast<RankedTensorType>(value.getType()).getNumElements();
-}
-
 bool isCheapToRepeat(Operation *op) {
   if (isView(op))
     return true;

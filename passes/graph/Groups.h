@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compiler/ir/Dialect.h"
+#include "compiler/ir/Types.h"
 
 namespace pascaline {
 
@@ -11,8 +12,6 @@ bool isView(mlir::Operation *op);
 
 /// A pointwise op or a view: what a group may hold beside its anchor.
 bool isFusable(mlir::Operation *op);
-
-int64_t countElements(mlir::Value value);
 
 /// Whether computing an op again where it is read costs no more than reading
 /// its result: a view, or cheap arithmetic on one tensor of its size.
