@@ -297,13 +297,8 @@ SmallVector<Value> ExpressionEmitter::compute(Value value,
   }
 
   Operation *op = value.getDefiningOp();
-  if (ElementsAttr known = constantValue(value)) {
-    if (known.isSplat())
-      return SmallVector<Value>(at.size(), literal(known));
-    return SmallVector<Value>(
-        at.size(), failed(element, "a constant inside a group must be a splat; "
-                                   "make the other ones operands of it"));
-  }
+  if (ElementsAttr known = constantValue(value)) // all its elements are one
+    return SmallVector<Value>(at.size(), literal(known));
   if (isView(op)) {
     std::vector<TensorIndex> source;
     for (TensorIndex &index : at)
@@ -358,8 +353,7 @@ void ExpressionEmitter::storeResults(ArrayRef<TensorIndex> at,
   };
   llvm::DenseMap<Value, Element> after;
   Operation *anchor = group.getAnchor();
-  after[anchor->getResult(0)] = {at.vec(),
-                                 SmallVector<Value>(elements)};
+  after[anchor->getResult(0)] = {at.vec(), SmallVector<Value>(elements)};
   for (Operation *op = anchor->getNextNode(); op; op = op->getNextNode()) {
     auto first = llvm::find_if(
         op->getOperands(), [&](Value operand) { return after.count(operand); });

@@ -133,6 +133,8 @@ Value ScalarMath::circular(Value x, int64_t quarter) {
   };
   Value result = select(bit(1), cosine, sine);
   result = select(bit(2), neg(result), result);
+  if (quarter == 0) // keeps the sign of zero
+    result = select(compare(Real::OEQ, x, 0), x, result);
   // Infinity has no place on the circle; NaN stays.
   return select(compare(Real::OLT, abs(x), kInfinity), result, number(kNan));
 }
@@ -198,9 +200,13 @@ Value ScalarMath::fmod(Value a, Value b) {
         Value distance = create<arith::SubIOp>(
             create<arith::SubIOp>(exponent(r), exponent(divisor)),
             integer(kStep));
-        Value scale = create<arith::MinSIOp>(
-            create<arith::MaxSIOp>(distance, integer(0)), integer(kMostScale));
-        Value t = mul(divisor, powerOfTwo(scale));
+        distance = create<arith::MaxSIOp>(distance, integer(0));
+        // In two factors: one power of two does not reach over all exponents.
+        Value most = integer(kMostScale);
+        Value scale = create<arith::MinSIOp>(distance, most);
+        Value beyond = create<arith::MinSIOp>(
+            create<arith::SubIOp>(distance, scale), most);
+        Value t = mul(mul(divisor, powerOfTwo(scale)), powerOfTwo(beyond));
         Value quotient = trunc(div(r, t));
         Value next = fma(neg(quotient), t, r);
         next = select(compare(Real::OLT, next, 0), add(next, t), next);
