@@ -190,6 +190,14 @@ pascaline_status pascaline_artifact_memory(const pascaline_artifact *artifact,
   });
 }
 
+pascaline_status pascaline_gpu_count(size_t *count) {
+  return guarded([&] {
+    require(count, "count");
+    *count = 0;
+    *count = size_t(Device::gpuCount());
+  });
+}
+
 pascaline_status pascaline_device_open(const char *selector,
                                        const pascaline_device_options *options,
                                        pascaline_device **device) {

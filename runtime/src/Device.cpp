@@ -114,6 +114,8 @@ shared_ptr<const Device> Device::open(const std::string &selector,
   return device;
 }
 
+int Device::gpuCount() { return deviceCount(*Driver::load(kGpuLibrary)); }
+
 Device::Device(shared_ptr<const Driver> from, int ordinal, bool emulator,
                const Options &options)
     : driver(std::move(from)), emulator(emulator), options(options) {

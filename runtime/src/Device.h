@@ -18,6 +18,9 @@ public:
   static std::shared_ptr<const Device>
   open(const std::string &selector, const pascaline_device_options &options);
 
+  // Cards of the driver, at least one.
+  static int gpuCount();
+
   // The device `ordinal` of a driver that is there already.
   Device(std::shared_ptr<const Driver> driver, int ordinal, bool emulator,
          const pascaline_device_options &options);

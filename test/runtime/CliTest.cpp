@@ -30,7 +30,7 @@ struct Cli : ToolTest {
 TEST_F(Cli, HelpFitsAScreen) {
   ToolResult result = run("--help");
   EXPECT_EQ(result.code, 0);
-  EXPECT_LT(std::count(result.out.begin(), result.out.end(), '\n'), 32);
+  EXPECT_LT(std::count(result.out.begin(), result.out.end(), '\n'), 34);
   EXPECT_EQ(run("run --help").out, result.out);
 }
 
@@ -93,6 +93,18 @@ TEST_F(Cli, SaysThatThereIsNoDevice) {
           "--input b=b.npy",
           "/no/such/emulator.so");
   refused("bench add.pasc --device gpu:77777", "is none of auto, gpu");
+}
+
+TEST_F(Cli, DoctorSaysWhatIsMissing) {
+  emulator = "/no/such/emulator.so";
+  ToolResult result = run("doctor");
+  EXPECT_NE(result.out.find("emulator   no: /no/such/emulator.so"),
+            std::string::npos)
+      << result.out;
+  EXPECT_NE(result.out.find("ptxas      "), std::string::npos) << result.out;
+  bool gpu = result.out.find(": works") != std::string::npos;
+  EXPECT_EQ(result.code, gpu ? 0 : 1) << result.out;
+  refused("doctor x", "\"x\" is one argument too many", 2);
 }
 
 TEST_F(Cli, InspectsAsText) {

@@ -91,6 +91,13 @@ TEST_F(Emulator, FailsWithOneSentenceAndWritesNothing) {
   refused("model add");
 }
 
+TEST_F(Emulator, IsFoundByDoctor) {
+  ToolResult result = run("doctor");
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("emulator   Pascaline emulator"), std::string::npos)
+      << result.out;
+}
+
 TEST_F(Emulator, IsBenched) {
   ToolResult result = run("bench add.pasc --device emulator --iterations 5 "
                           "--warmup 1 --json b.json --trace t.json");

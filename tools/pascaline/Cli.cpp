@@ -32,7 +32,7 @@ void check(pascaline_status status) {
 
 Options::Options(int argc, char **argv, const std::vector<Spec> &specs,
                  const char *what) {
-  bool named = false;
+  bool named = what == nullptr;
   for (int i = 0; i < argc; ++i) {
     std::string argument = argv[i];
     if (argument.compare(0, 2, "--") != 0) {
@@ -157,6 +157,15 @@ std::vector<pascaline_launch_info> launchesOf(const ArtifactHandle &artifact) {
   for (size_t i = 0; i < result.size(); ++i)
     check(pascaline_artifact_launch(artifact.get(), i, &result[i]));
   return result;
+}
+
+std::string bytesText(uint64_t bytes) {
+  static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  double value = double(bytes);
+  int unit = 0;
+  for (; value >= 1024 && unit < 4; ++unit)
+    value /= 1024;
+  return format(unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
 }
 
 std::string shapeText(const int64_t *shape, size_t rank) {

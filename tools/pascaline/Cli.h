@@ -32,7 +32,8 @@ public:
     bool takesValue;
     bool repeats = false;
   };
-  // One positional argument is required; `what` is its name in an error.
+  // One positional argument is required, whose name in an error is `what`;
+  // none is taken where `what` is null.
   Options(int argc, char **argv, const std::vector<Spec> &specs,
           const char *what);
 
@@ -72,6 +73,8 @@ std::vector<pascaline_tensor_info> inputsOf(const ArtifactHandle &artifact);
 std::vector<pascaline_tensor_info> outputsOf(const ArtifactHandle &artifact);
 std::vector<pascaline_launch_info> launchesOf(const ArtifactHandle &artifact);
 
+// "1.5 MiB"
+std::string bytesText(uint64_t bytes);
 // "f32 1x3x224x224", "f32 scalar"
 std::string typeText(const pascaline_tensor_info &tensor);
 std::string shapeText(const int64_t *shape, size_t rank);
@@ -98,5 +101,6 @@ private:
 int runCommand(int argc, char **argv);
 int benchCommand(int argc, char **argv);
 int inspectCommand(int argc, char **argv);
+int doctorCommand(int argc, char **argv);
 
 } // namespace pascaline::cli

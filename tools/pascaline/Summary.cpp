@@ -79,15 +79,6 @@ std::string nodesText(const std::vector<const char *> &nodes, size_t width) {
   return result;
 }
 
-std::string bytesText(uint64_t bytes) {
-  static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-  double value = double(bytes);
-  int unit = 0;
-  for (; value >= 1024 && unit < 4; ++unit)
-    value /= 1024;
-  return format(unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
-}
-
 std::string printable(const char *text) {
   std::string result = text;
   for (char &c : result)

@@ -27,8 +27,6 @@ void writeMemory(Json &json, const pascaline_memory &memory);
 
 // "conv1, relu1, +12" in at most about `width` bytes.
 std::string nodesText(const std::vector<const char *> &nodes, size_t width);
-// "1.5 MiB"
-std::string bytesText(uint64_t bytes);
 // Control characters of a name from a file would drive the terminal.
 std::string printable(const char *text);
 

@@ -1,4 +1,5 @@
-// main.cpp - `pascaline`: run, measure and look into a compiled model. A
+// main.cpp - `pascaline`: run, measure and look into a compiled model, and
+// into the machine. A
 // program over the C API alone, which it thereby shows to be enough.
 #include "tools/pascaline/Cli.h"
 
@@ -29,6 +30,8 @@ static const char *const kHelp =
     "inspect  say what is in the file; needs no device\n"
     "    --json                    for programs\n"
     "    --extract-ptx DIR         write its PTX to DIR/MODEL.ptx\n"
+    "doctor   (no MODEL) say which devices can be used, and why not the "
+    "others\n"
     "\n"
     "pascaline --version, pascaline --help. Exit codes: 0 done, 1 refused or\n"
     "failed with a sentence on stderr, 2 wrong usage.\n"
@@ -53,6 +56,8 @@ static int dispatch(int argc, char **argv) {
     return benchCommand(argc - 2, argv + 2);
   if (command == "inspect")
     return inspectCommand(argc - 2, argv + 2);
+  if (command == "doctor")
+    return doctorCommand(argc - 2, argv + 2);
   throw WrongUsage(format("there is no command \"%s\"", command.c_str()));
 }
 

@@ -173,6 +173,10 @@ typedef struct pascaline_device_options {
   void *log_user;
 } pascaline_device_options;
 
+/* How many cards the driver has, usable or not; fails with the reason where
+ * there is no driver or no card. */
+PASCALINE_API pascaline_status pascaline_gpu_count(size_t *count);
+
 /* selector: "gpu" (the first usable), "gpu:N", "emulator", or "auto": a usable
  * GPU (compute capability 6.1 or later), else the emulator. The emulator is the
  * library that $PASCALINE_EMULATOR names, else libpascaline-emulator.so beside
