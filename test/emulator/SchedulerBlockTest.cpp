@@ -191,6 +191,23 @@ TEST(SchedulerBlock, MasksKeepLanesApart) {
     EXPECT_EQ(got[t], t < 16 ? 3u : 20u);
 }
 
+// Interleaved, so that both groups are open at the same time.
+void evenAndOdd(ThreadState *s) {
+  bool odd = s->laneId % 2;
+  uint32_t mask = odd ? 0xaaaaaaaa : 0x55555555;
+  output<uint32_t>(s)[s->tid[0]] =
+      pascalineEmulatorShuffle(s, 3, s->laneId, odd ? 7 : 4, 31, mask) +
+      100 * pascalineEmulatorVote(s, 3, 1, mask);
+}
+
+TEST(SchedulerBlock, MasksKeepInterleavedLanesApart) {
+  DeviceArray<uint32_t> got(64);
+  uint32_t *pointer = got.data();
+  EXPECT_EQ(launch(evenAndOdd, shape(1, 64), &pointer).message, "");
+  for (uint32_t t = 0; t < 64; ++t)
+    EXPECT_EQ(got[t], t % 2 ? 7 + 100 * 0xaaaaaaaa : 4 + 100 * 0x55555555);
+}
+
 // The forms without .sync mean the lanes on the same branch: the low half
 // shuffles once more than the high half, and they meet again after it.
 void diverged(ThreadState *s) {

@@ -3,6 +3,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <new>
 #include <string_view>
 
 using namespace pascaline::emulator;
@@ -182,7 +183,12 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count,
         "the image is machine code (a cubin or fatbin); the emulator runs PTX";
     result = CUDA_ERROR_NO_BINARY_FOR_GPU;
   } else {
-    result = load(*created, static_cast<const char *>(image), &log);
+    try {
+      result = load(*created, static_cast<const char *>(image), &log);
+    } catch (const std::bad_alloc &) {
+      log = "the host has no memory to translate the image";
+      result = CUDA_ERROR_OUT_OF_MEMORY;
+    }
   }
   writeLog(jit.info, "");
   writeLog(jit.error, log);
