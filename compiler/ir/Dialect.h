@@ -11,6 +11,10 @@
 #include "mlir/Interfaces/InferTypeOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace mlir {
+class PatternRewriter;
+} // namespace mlir
+
 #include "compiler/ir/Dialect.h.inc"
 #include "compiler/ir/Enums.h.inc"
 #include "compiler/ir/Interfaces.h.inc"

@@ -46,7 +46,8 @@ constexpr size_t kMostResults = 2;
 
 class Epilogue {
 public:
-  explicit Epilogue(Operation *anchor) : anchor(anchor) {
+  explicit Epilogue(Operation *anchor)
+      : anchor(anchor), isInit(isConstantOnly(anchor->getResult(0))) {
     members.push_back(anchor);
     placement[anchor->getResult(0)] = {};
   }
@@ -71,6 +72,7 @@ private:
   void cut();
 
   Operation *anchor;
+  bool isInit; // it runs once, at load
   SmallVector<Operation *> members;
   llvm::DenseMap<Value, Placement> placement; // of the members' results
 };
@@ -96,6 +98,8 @@ void Epilogue::walkForward() {
 bool Epilogue::mayJoin(Operation *op) {
   if (!isa<ScalarOpInterface, TransposeOp, ReshapeOp>(op))
     return false;
+  if (isInit && !isConstantOnly(op->getResult(0)))
+    return false; // it runs every time
   int64_t count = countElements(anchor->getResult(0));
   if (count == 0 || countElements(op->getResult(0)) != count)
     return false;
@@ -167,11 +171,12 @@ struct FuseEpilogue : impl::FuseEpilogueBase<FuseEpilogue> {
         continue;
       }
       Epilogue epilogue(anchor);
-      epilogue.form();
+      FusedOp group = epilogue.form();
       ++numGroups;
       numFused += epilogue.size() - 1;
       // A reader of an early result may now stand before the group.
-      sortTopologically(&block);
+      if (group.getNumResults() > 1)
+        sortTopologically(&block);
     }
   }
 };

@@ -177,11 +177,12 @@ struct FusePointwise : impl::FusePointwiseBase<FusePointwise> {
         continue;
       }
       PointwiseGroup group(root);
-      group.form();
+      bool isMulti = group.form().getNumResults() > 1;
       ++numGroups;
       numFused += group.size() - 1;
       // A reader of a second result may now stand before the group.
-      sortTopologically(&block);
+      if (isMulti)
+        sortTopologically(&block);
     }
   }
 

@@ -23,6 +23,7 @@ def Pascaline_MatMulOp : Pascaline_AnchorOp<"matmul"> {
                        UnitAttr:$transpose_a, UnitAttr:$transpose_b);
   let results = (outs Pascaline_FloatTensor:$y);
   let assemblyFormat = "$a `,` $b attr-dict `:` type($a) `,` type($b)";
+  let hasCanonicalizeMethod = 1;
 }
 
 def Pascaline_ConvOp : Pascaline_AnchorOp<"conv"> {

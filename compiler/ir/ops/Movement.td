@@ -23,6 +23,7 @@ def Pascaline_TransposeOp : Pascaline_InferredOp<"transpose"> {
   let results = (outs Pascaline_Tensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x)";
   let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def Pascaline_ReshapeOp : Pascaline_Op<"reshape"> {
@@ -40,6 +41,7 @@ def Pascaline_BroadcastOp : Pascaline_Op<"broadcast"> {
   let results = (outs Pascaline_Tensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
   let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
   let hasVerifier = 1;
 }
 
@@ -102,6 +104,7 @@ def Pascaline_GatherOp : Pascaline_AnchorOp<"gather"> {
   let results = (outs Pascaline_Tensor:$y);
   let assemblyFormat = "$x `,` $indices attr-dict `:` type($x) `,` type($indices)";
   let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 #endif

@@ -138,3 +138,16 @@ func.func @readers_of_an_early_result_move_behind(%a: tensor<8x4xf32>, %b: tenso
   %y = pascaline.mul %c, %z : tensor<8x2xf32>, tensor<8x2xf32>
   return %e, %y : tensor<8x2xf32>, tensor<8x2xf32>
 }
+
+// The product of constants is computed once, at load; the sum in every run.
+// CHECK-LABEL: @work_of_the_load_stays_there
+// CHECK: pascaline.matmul
+// CHECK-NEXT: pascaline.yield
+// CHECK: }
+// CHECK: pascaline.add
+func.func @work_of_the_load_stays_there(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %c = pascaline.constant dense<1.0> : tensor<8x8xf32>
+  %p = pascaline.matmul %c, %c : tensor<8x8xf32>, tensor<8x8xf32>
+  %y = pascaline.add %p, %x : tensor<8x8xf32>, tensor<8x8xf32>
+  return %y : tensor<8x8xf32>
+}
