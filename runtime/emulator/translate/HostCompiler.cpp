@@ -1,4 +1,5 @@
 #include "runtime/emulator/translate/HostCompiler.h"
+#include "runtime/emulator/translate/TileVectorizer.h"
 
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
@@ -75,6 +76,10 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
   options.SLPVectorization = true;
   options.LoopVectorization = true;
   llvm::PassBuilder builder(&machine, options);
+  builder.registerVectorizerStartEPCallback(
+      [](llvm::FunctionPassManager &passes, llvm::OptimizationLevel) {
+        passes.addPass(TileVectorizer());
+      });
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;

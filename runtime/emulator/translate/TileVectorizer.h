@@ -1,0 +1,24 @@
+// TileVectorizer.h - register tiles of fused multiply-adds as vectors.
+//
+// A GEMM-like kernel keeps a tile of accumulators, acc[i][j] += a[i] * b[j],
+// fully unrolled over several k. LLVM's SLP vectoriser starts from stores, four
+// floats wide since that is what PTX stores, and spills half of what it makes.
+// This pass sees the tile: accumulation chains that share a[i] over all k
+// become one chain of eight lanes, with a[i] broadcast from memory. Results
+// keep every bit: each lane does the same operations in the same order. Test:
+// test/emulator/TileVectorizerTest.cpp.
+#pragma once
+
+#include "llvm/IR/PassManager.h"
+
+namespace pascaline::emulator {
+
+struct TileVectorizer : llvm::PassInfoMixin<TileVectorizer> {
+  llvm::PreservedAnalyses run(llvm::Function &function,
+                              llvm::FunctionAnalysisManager &);
+};
+
+// How many scalar multiply-adds became lanes.
+unsigned vectorizeTiles(llvm::Function &function);
+
+} // namespace pascaline::emulator
