@@ -3,27 +3,30 @@
 
 namespace pascaline::emulator {
 
-BlockRunner::Barrier &BlockRunner::arrive(BlockThread *thread, uint32_t id,
-                                          uint32_t count) {
-  if (id >= 16 || count % 32) {
-    explain(thread, id >= 16
-                        ? "barrier " + std::to_string(id) + " is not in 0..15"
-                        : "barrier " + std::to_string(id) + " for " +
-                              std::to_string(count) +
-                              " threads, which is no multiple of 32");
-    leave();
-  }
+void BlockRunner::misuse(BlockThread *thread, uint32_t id, uint32_t count) {
+  std::string barrier = "barrier " + std::to_string(id);
+  std::string threads = " for " + std::to_string(count) + " threads";
+  if (id >= 16)
+    explain(thread, barrier + " is not in 0..15");
+  else if (count % 32)
+    explain(thread, barrier + threads + ", which is no multiple of 32");
+  else
+    explain(thread, barrier + threads + ", where others wait for " +
+                        std::to_string(barriers[id].count) + " (0: the block)");
+  leave();
+}
+
+inline BlockRunner::Barrier &BlockRunner::arrive(BlockThread *thread,
+                                                 uint32_t id, uint32_t count) {
+  if (id >= 16 || count % 32)
+    misuse(thread, id, count);
   Barrier &barrier = barriers[id];
   if (!barrier.arrived) {
     barrier.count = count;
     barrier.truePredicates = barrier.predicates = 0;
     barriersInUse |= 1u << id;
   } else if (barrier.count != count) {
-    explain(thread, "barrier " + std::to_string(id) + " for " +
-                        std::to_string(count) +
-                        " threads, where others wait for " +
-                        std::to_string(barrier.count) + " (0: the block)");
-    leave();
+    misuse(thread, id, count);
   }
   barrier.arrived += weight(thread);
   return barrier;
@@ -55,7 +58,7 @@ void BlockRunner::releaseBarrier(Barrier &barrier) {
   barriersInUse &= ~(1u << (&barrier - barriers));
 }
 
-void BlockRunner::waitAt(Barrier &barrier, BlockThread *thread) {
+inline void BlockRunner::waitAt(Barrier &barrier, BlockThread *thread) {
   thread->next = nullptr;
   if (barrier.first)
     barrier.last->next = thread;
@@ -65,7 +68,8 @@ void BlockRunner::waitAt(Barrier &barrier, BlockThread *thread) {
   waitForTurn(thread);
 }
 
-void BlockRunner::barrier(BlockThread *thread, uint32_t id, uint32_t count) {
+inline void BlockRunner::barrier(BlockThread *thread, uint32_t id,
+                                 uint32_t count) {
   Barrier &barrier = arrive(thread, id, count);
   if (complete(barrier))
     return releaseBarrier(barrier);

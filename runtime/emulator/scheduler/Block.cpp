@@ -55,6 +55,7 @@ bool BlockRunner::prepare(const Launch &newLaunch) {
   }
 
   totalWeight = (threadCount + kWarpSize - 1) / kWarpSize * kWarpSize;
+  lastThread = &threads[threadCount - 1];
   lastWeight = totalWeight - threadCount + 1;
   uint32_t tid[3] = {0, 0, 0};
   for (unsigned i = 0; i < threadCount; ++i) {
@@ -169,25 +170,6 @@ void BlockRunner::fiberLoop(void *stack) {
   if (next)
     current = next;
   switchFiber(&deadContext, next ? next->context : mainContext);
-}
-
-void BlockRunner::waitForTurn(BlockThread *thread) {
-  for (;;) {
-    if (BlockThread *next = takeReady()) {
-      if (next != thread) {
-        current = next;
-        switchFiber(&thread->context, next->context);
-      }
-      break;
-    }
-    if (nextFresh < threadCount) {
-      switchFiber(&thread->context, fibers.start(fiberMain, this));
-      break;
-    }
-    if (!releaseDiverged())
-      deadlock();
-  }
-  current = thread;
 }
 
 void BlockRunner::threadExited(BlockThread *thread) {

@@ -138,8 +138,10 @@ private:
   void threadExited(BlockThread *thread);
 
   uint32_t weight(const BlockThread *thread) const {
-    return thread == &threads[threadCount - 1] ? lastWeight : 1;
+    return thread == lastThread ? lastWeight : 1;
   }
+  [[noreturn, gnu::cold]] void misuse(BlockThread *thread, uint32_t id,
+                                      uint32_t count);
   Barrier &arrive(BlockThread *thread, uint32_t id, uint32_t count);
   bool complete(const Barrier &barrier) const;
   void releaseBarrier(Barrier &barrier);
@@ -171,6 +173,7 @@ private:
   unsigned alive = 0;
   uint32_t totalWeight = 0;
   uint32_t exitedWeight = 0;
+  const BlockThread *lastThread = nullptr;
   uint32_t lastWeight = 1; // how many threads the last one counts for
   uint32_t barriersInUse = 0;
   bool dirty = false; // a block was abandoned half-way
@@ -189,8 +192,10 @@ inline BlockThread *BlockRunner::takeReady() {
   if (thread) {
     readyFirst = thread->next;
     // By the time it is this one's turn its stack is in the nearest cache.
-    if (readyFirst)
+    if (readyFirst) {
       __builtin_prefetch(readyFirst->context);
+      __builtin_prefetch(static_cast<char *>(readyFirst->context) + 64);
+    }
   }
   return thread;
 }
@@ -202,6 +207,22 @@ inline void BlockRunner::makeReady(BlockThread *first, BlockThread *last) {
   else
     readyFirst = first;
   readyLast = last;
+}
+
+// Whoever switches to a thread has made it `current`.
+inline void BlockRunner::waitForTurn(BlockThread *thread) {
+  for (;;) {
+    if (BlockThread *next = takeReady()) {
+      if (next == thread)
+        return;
+      current = next;
+      return switchFiber(&thread->context, next->context);
+    }
+    if (nextFresh < threadCount)
+      return switchFiber(&thread->context, fibers.start(fiberMain, this));
+    if (!releaseDiverged())
+      deadlock();
+  }
 }
 
 } // namespace pascaline::emulator
