@@ -47,8 +47,9 @@ bool openInside(StringRef folder, StringRef location, Extent &extent,
     climbs |= part == "..";
   if (location.empty() || location.contains('\0') || climbs ||
       llvm::sys::path::is_absolute(location)) {
-    error = what + ", which is not a relative path inside the model's folder; keep "
-                   "the data beside the model";
+    error = what +
+            ", which is not a relative path inside the model's folder; keep "
+            "the data beside the model";
     return false;
   }
 
@@ -71,8 +72,8 @@ bool openInside(StringRef folder, StringRef location, Extent &extent,
     return false;
   }
   // O_NONBLOCK: opening a FIFO must not wait for a writer.
-  extent.file = ::open(real.c_str(),
-                       O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  extent.file =
+      ::open(real.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   struct stat status;
   if (extent.file < 0 || ::fstat(extent.file, &status) != 0) {
     error = cat(what, ", which cannot be opened: ", std::strerror(errno));

@@ -27,8 +27,7 @@ constexpr size_t kInlinedNodes = 1000000;
 // Nodes listed in one error.
 constexpr size_t kShownNodes = 64;
 
-std::optional<int64_t> opsetOf(StringRef domain,
-                               ArrayRef<OpsetImport> opsets) {
+std::optional<int64_t> opsetOf(StringRef domain, ArrayRef<OpsetImport> opsets) {
   for (const OpsetImport &opset : opsets)
     if (opset.domain == domain)
       return opset.version;
@@ -47,14 +46,15 @@ bool GraphImporter::fail(const std::string &text) {
   return false;
 }
 
-//===- The graph -----------------------------------------------------------===//
+//===- The graph
+//-----------------------------------------------------------===//
 
 OwningOpRef<ModuleOp> GraphImporter::run(std::string &errorOut) {
   Scope scope;
   Location unknown = builder.getUnknownLoc();
   OwningOpRef<ModuleOp> module(ModuleOp::create(unknown));
-  auto fun = func::FuncOp::create(unknown, "main",
-                                  builder.getFunctionType({}, {}));
+  auto fun =
+      func::FuncOp::create(unknown, "main", builder.getFunctionType({}, {}));
   module->push_back(fun);
   Block *body = fun.addEntryBlock();
   builder.setInsertionPointToEnd(body);
@@ -84,11 +84,11 @@ bool GraphImporter::checkOpsets(ArrayRef<OpsetImport> opsets) {
   for (auto [i, opset] : llvm::enumerate(opsets)) {
     for (const OpsetImport &other : opsets.take_front(i))
       if (other.domain == opset.domain && other.version != opset.version)
-        return fail(cat("opset ", other.version, " and opset ", opset.version,
-                        " of domain ",
-                        opset.domain.empty() ? "ai.onnx"
-                                             : printable(opset.domain),
-                        " are both imported"));
+        return fail(
+            cat("opset ", other.version, " and opset ", opset.version,
+                " of domain ",
+                opset.domain.empty() ? "ai.onnx" : printable(opset.domain),
+                " are both imported"));
     if (opset.domain.empty() &&
         (opset.version < 1 || opset.version > kNewestOpset))
       return fail(cat("the model imports opset ", opset.version,
@@ -104,8 +104,8 @@ bool GraphImporter::defineInitializers(Scope &scope) {
       return fail("an initializer has no name");
     definition.by = "an initializer";
     if (!scope.try_emplace(name, definition).second)
-      return fail(
-          cat("value ", quoted(name), " is defined twice, by two initializers"));
+      return fail(cat("value ", quoted(name),
+                      " is defined twice, by two initializers"));
     return true;
   };
   for (const Tensor &tensor : model.graph.initializers) {
@@ -183,7 +183,8 @@ void GraphImporter::eraseDead(Block &block) {
       op.erase();
 }
 
-//===- Nodes ---------------------------------------------------------------===//
+//===- Nodes
+//---------------------------------------------------------------===//
 
 bool GraphImporter::importNodes(ArrayRef<Node> nodes, Scope &scope,
                                 const Frame &frame) {
@@ -276,8 +277,9 @@ bool GraphImporter::materialize(StringRef name, Definition &definition,
   std::string reason;
   bool isUnsupported = false;
   ElementsAttr value =
-      definition.tensor ? tensors.read(*definition.tensor, reason, isUnsupported)
-                        : tensors.read(*definition.sparse, reason, isUnsupported);
+      definition.tensor
+          ? tensors.read(*definition.tensor, reason, isUnsupported)
+          : tensors.read(*definition.sparse, reason, isUnsupported);
   if (value) {
     definition.value = builder.create<ConstantOp>(
         NameLoc::get(builder.getStringAttr(name)), value);
@@ -300,7 +302,8 @@ Location GraphImporter::locate(const Node &node, size_t index,
   return NameLoc::get(builder.getStringAttr(name));
 }
 
-//===- Functions -----------------------------------------------------------===//
+//===- Functions
+//-----------------------------------------------------------===//
 
 const Function *GraphImporter::findFunction(const Node &node) const {
   for (const Function &function : model.functions)
@@ -351,7 +354,8 @@ bool GraphImporter::inlineFunction(const Function &function, const Node &node,
   // The body's attributes may refer to the call's.
   auto argument = [&](StringRef name) -> const NodeAttribute * {
     for (ArrayRef<NodeAttribute> given :
-         {ArrayRef<NodeAttribute>(node.attributes), ArrayRef<NodeAttribute>(function.defaults)})
+         {ArrayRef<NodeAttribute>(node.attributes),
+          ArrayRef<NodeAttribute>(function.defaults)})
       for (const NodeAttribute &attribute : given)
         if (attribute.name == name)
           return &attribute;
@@ -385,8 +389,10 @@ bool GraphImporter::inlineFunction(const Function &function, const Node &node,
       continue;
     auto it = inner.find(function.outputs[i]);
     if (it == inner.end())
-      return fail(cat("function ", printable(function.name), " never makes its "
-                      "output ", quoted(function.outputs[i])));
+      return fail(cat("function ", printable(function.name),
+                      " never makes its "
+                      "output ",
+                      quoted(function.outputs[i])));
     Definition &definition = scope[name];
     definition = it->second;
     definition.by = "a node";
@@ -394,7 +400,8 @@ bool GraphImporter::inlineFunction(const Function &function, const Node &node,
   return true;
 }
 
-//===- Reports -------------------------------------------------------------===//
+//===- Reports
+//-------------------------------------------------------------===//
 
 void GraphImporter::addUnsupported(const std::string &label,
                                    const std::string &reason) {
@@ -402,9 +409,10 @@ void GraphImporter::addUnsupported(const std::string &label,
 }
 
 std::string GraphImporter::unsupportedText() const {
-  std::string text = unsupported.size() == 1
-                         ? "1 operator is not supported: "
-                         : cat(unsupported.size(), " operators are not supported: ");
+  std::string text =
+      unsupported.size() == 1
+          ? "1 operator is not supported: "
+          : cat(unsupported.size(), " operators are not supported: ");
   for (size_t i = 0; i < std::min(unsupported.size(), kShownNodes); ++i)
     text += (i ? "; " : "") + unsupported[i];
   if (unsupported.size() > kShownNodes)

@@ -130,6 +130,8 @@ private:
     }
     path.erase(path.begin(), path.begin() + seen[at]);
     std::reverse(path.begin(), path.end());
+    std::rotate(path.begin(), std::min_element(path.begin(), path.end()),
+                path.end());
     constexpr size_t kShown = 8;
     error = "the graph has a cycle: ";
     for (size_t i = 0; i < std::min(path.size(), kShown); ++i)

@@ -16,7 +16,8 @@ std::string nodeLabel(const Node &node, size_t index);
 /// Indices of `nodes` such that every value is made before it is read; nodes
 /// already in order stay where they are. `outside` says what defines a name
 /// beyond the nodes ("an initializer"), or returns null. False and `error` when
-/// a name is defined twice, read but never defined, or defined by way of itself.
+/// a name is defined twice, read but never defined, or defined by way of
+/// itself.
 bool orderNodes(llvm::ArrayRef<Node> nodes,
                 llvm::function_ref<const char *(llvm::StringRef)> outside,
                 llvm::SmallVectorImpl<unsigned> &order, std::string &error);

@@ -92,10 +92,11 @@ private:
       if (isConstant && !findBinding(input.name))
         continue;
       if (isConstant && model.irVersion < 4) {
-        error = cat("--shape ", printable(input.name),
-                    ": the input has an initializer, which is a constant in a "
-                    "model of IR version ",
-                    model.irVersion, " (an input that may be overridden needs 4)");
+        error =
+            cat("--shape ", printable(input.name),
+                ": the input has an initializer, which is a constant in a "
+                "model of IR version ",
+                model.irVersion, " (an input that may be overridden needs 4)");
         return false;
       }
       if (input.kind != "tensor") {
@@ -196,8 +197,9 @@ private:
                     ", larger than the limit of 2147483647 elements");
         return false;
       }
-      inputs.push_back({name, mlir::RankedTensorType::get(
-                                  shape, elementType(context, input.info->type))});
+      inputs.push_back(
+          {name, mlir::RankedTensorType::get(
+                     shape, elementType(context, input.info->type))});
     }
     if (unbound.empty())
       return true;

@@ -19,7 +19,8 @@ NodeImporter::NodeImporter(OpBuilder &builder, Location loc, const Node &node,
     : node(node), opset(opset), tensors(tensors), builder(builder), loc(loc),
       inputs(inputs), results(node.outputs.size()) {}
 
-//===- Errors --------------------------------------------------------------===//
+//===- Errors
+//--------------------------------------------------------------===//
 
 LogicalResult NodeImporter::invalid(const std::string &message) {
   if (problem == Problem::None) {
@@ -37,9 +38,8 @@ LogicalResult NodeImporter::unsupported(const std::string &message) {
   return failure();
 }
 
-LogicalResult
-NodeImporter::capture(std::string &message,
-                      llvm::function_ref<LogicalResult()> body) {
+LogicalResult NodeImporter::capture(std::string &message,
+                                    llvm::function_ref<LogicalResult()> body) {
   ScopedDiagnosticHandler handler(builder.getContext(), [&](Diagnostic &diag) {
     if (message.empty())
       message = diag.str();
@@ -47,7 +47,8 @@ NodeImporter::capture(std::string &message,
   return body();
 }
 
-//===- Inputs and outputs --------------------------------------------------===//
+//===- Inputs and outputs
+//--------------------------------------------------===//
 
 void NodeImporter::setResult(unsigned i, Value value) {
   if (i < results.size())
@@ -75,14 +76,16 @@ std::optional<Shape> NodeImporter::constantInput(unsigned i, StringRef what) {
   }
   std::optional<llvm::SmallVector<int64_t>> values = integerValues(inputs[i]);
   if (!values) {
-    (void)unsupported(cat("takes ", what, " from a value computed at run time; "
-                                          "only a constant is supported"));
+    (void)unsupported(cat("takes ", what,
+                          " from a value computed at run time; "
+                          "only a constant is supported"));
     return std::nullopt;
   }
   return Shape(*values);
 }
 
-//===- Attributes ----------------------------------------------------------===//
+//===- Attributes
+//----------------------------------------------------------===//
 
 const NodeAttribute *NodeImporter::find(StringRef name) const {
   for (const NodeAttribute &attribute : node.attributes)
@@ -131,8 +134,8 @@ std::optional<int64_t> NodeImporter::axis(int64_t value, int64_t limit) {
   if (limit == 0)
     (void)invalid(cat("has axis ", value, " where a scalar has none"));
   else
-    (void)invalid(cat("has axis ", value, ", outside ", -limit, " to ",
-                      limit - 1));
+    (void)invalid(
+        cat("has axis ", value, ", outside ", -limit, " to ", limit - 1));
   return std::nullopt;
 }
 
@@ -152,7 +155,8 @@ std::optional<Shape> NodeImporter::axes(ArrayRef<int64_t> values,
   return normal;
 }
 
-//===- Building ------------------------------------------------------------===//
+//===- Building
+//------------------------------------------------------------===//
 
 bool NodeImporter::checkSize(ArrayRef<int64_t> shape) {
   if (elementCount(shape))
@@ -163,7 +167,8 @@ bool NodeImporter::checkSize(ArrayRef<int64_t> shape) {
 }
 
 void NodeImporter::describeVerifierFailure(Operation *op, StringRef message) {
-  // "'pascaline.matmul' op inner dimensions differ": the node stands for the op.
+  // "'pascaline.matmul' op inner dimensions differ": the node stands for the
+  // op.
   StringRef name = op->getName().getStringRef();
   if (message.consume_front("'") && message.consume_front(name))
     (void)message.consume_front("' op ");
@@ -310,8 +315,8 @@ Value NodeImporter::splat(double value, Type element, ArrayRef<int64_t> shape) {
     attribute = IntegerAttr::get(
         element, APInt(element.getIntOrFloatBitWidth(),
                        static_cast<uint64_t>(static_cast<int64_t>(value))));
-  return constant(DenseElementsAttr::get(RankedTensorType::get(shape, element),
-                                         attribute));
+  return constant(
+      DenseElementsAttr::get(RankedTensorType::get(shape, element), attribute));
 }
 
 Value NodeImporter::integers(ArrayRef<int64_t> values,
@@ -349,8 +354,8 @@ Value NodeImporter::iota(int64_t n, int64_t axis, int64_t rank, Type element) {
   Shape shape(rank, 1);
   shape[axis] = n;
   if (n > kMadeBytes / 8) {
-    (void)invalid(cat("makes ", n, " indices, more than the limit of ",
-                      kMadeBytes / 8));
+    (void)invalid(
+        cat("makes ", n, " indices, more than the limit of ", kMadeBytes / 8));
     return {};
   }
   Shape values;

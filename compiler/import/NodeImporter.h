@@ -27,7 +27,8 @@ public:
   const int64_t opset;
   const TensorReader &tensors;
 
-  //===- Errors ------------------------------------------------------------===//
+  //===- Errors
+  //------------------------------------------------------------===//
 
   /// The model breaks the specification; `text` is a sentence whose subject is
   /// the node.
@@ -41,7 +42,8 @@ public:
   /// success unless something has failed.
   mlir::LogicalResult status() const { return mlir::failure(failed()); }
 
-  //===- Inputs and outputs ------------------------------------------------===//
+  //===- Inputs and outputs
+  //------------------------------------------------===//
 
   unsigned numInputs() const { return inputs.size(); }
   bool has(unsigned i) const { return i < inputs.size() && inputs[i]; }
@@ -60,7 +62,8 @@ public:
   /// in the error.
   std::optional<Shape> constantInput(unsigned i, llvm::StringRef what);
 
-  //===- Attributes --------------------------------------------------------===//
+  //===- Attributes
+  //--------------------------------------------------------===//
 
   bool hasAttr(llvm::StringRef name) const { return find(name); }
   int64_t intAttr(llvm::StringRef name, int64_t otherwise) const;
@@ -81,7 +84,8 @@ public:
   /// The same for a list without duplicates, in the order given.
   std::optional<Shape> axes(llvm::ArrayRef<int64_t> values, int64_t limit);
 
-  //===- Building ----------------------------------------------------------===//
+  //===- Building
+  //----------------------------------------------------------===//
 
   mlir::OpBuilder &builder;
   const mlir::Location loc;
@@ -200,9 +204,7 @@ inline mlir::Type elementOf(mlir::Value value) {
 inline bool isFloat(mlir::Value value) {
   return mlir::isa<mlir::FloatType>(elementOf(value));
 }
-inline bool isBool(mlir::Value value) {
-  return elementOf(value).isInteger(1);
-}
+inline bool isBool(mlir::Value value) { return elementOf(value).isInteger(1); }
 
 /// a * b, or nothing when it overflows.
 std::optional<int64_t> checkedProduct(int64_t a, int64_t b);

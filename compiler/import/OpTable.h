@@ -45,6 +45,8 @@ llvm::ArrayRef<OpRow> layoutRows();
 llvm::ArrayRef<OpRow> selectionRows();
 llvm::ArrayRef<OpRow> constantRows();
 llvm::ArrayRef<OpRow> resizeRows();
+llvm::ArrayRef<OpRow> einsumRows();
+llvm::ArrayRef<OpRow> indexingRows();
 
 /// The row for an operator at an opset, or null and why there is none.
 const OpRow *findRow(llvm::StringRef op, llvm::StringRef domain, int64_t opset,

@@ -7,6 +7,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 
 #include <cstring>
+#include <unistd.h>
 
 using namespace mlir;
 
@@ -109,8 +110,9 @@ RankedTensorType declaredType(MLIRContext *context, int32_t type,
 
 Type elementType(MLIRContext *context, int32_t type) {
   auto integer = [&](unsigned width, bool isSigned = true) {
-    return IntegerType::get(
-        context, width, isSigned ? IntegerType::Signless : IntegerType::Unsigned);
+    return IntegerType::get(context, width,
+                            isSigned ? IntegerType::Signless
+                                     : IntegerType::Unsigned);
   };
   switch (type) {
   case kFloat:
@@ -144,11 +146,23 @@ Type elementType(MLIRContext *context, int32_t type) {
   }
 }
 
+bool TensorReader::reserve(uint64_t bytes, std::string &error) const {
+  // A sparse file can pretend to any size, and the tensor is copied once.
+  auto memory = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  taken += bytes;
+  if (taken <= memory / 2)
+    return true;
+  error = cat("brings the constants to ", taken,
+              " bytes, more than half of this machine's memory of ", memory);
+  return false;
+}
+
 ElementsAttr TensorReader::read(const Tensor &tensor, std::string &error,
                                 bool &unsupported) const {
   unsupported = false;
-  RankedTensorType type = declaredType(context, tensor.type, tensor.dims, error,
-                                       unsupported);
+  RankedTensorType type =
+      declaredType(context, tensor.type, tensor.dims, error, unsupported);
   if (!type)
     return {};
   if (tensor.segmented) {
@@ -157,12 +171,14 @@ ElementsAttr TensorReader::read(const Tensor &tensor, std::string &error,
     return {};
   }
   size_t count = static_cast<size_t>(*elementCount(tensor.dims));
-  size_t size = count * static_cast<size_t>(elementBytes(type.getElementType()));
+  size_t size =
+      count * static_cast<size_t>(elementBytes(type.getElementType()));
 
   SmallVector<char> bytes;
   ArrayRef<char> view;
   if (tensor.external) {
-    if (!checkExternalData(tensor, folder, size, error))
+    if (!checkExternalData(tensor, folder, size, error) ||
+        !reserve(size, error))
       return {};
     bytes.resize_for_overwrite(size);
     if (!readExternalData(tensor, folder, bytes, error))
@@ -204,8 +220,9 @@ ElementsAttr TensorReader::read(const SparseTensor &sparse, std::string &error,
   int64_t width = elementBytes(type.getElementType());
   int64_t count = *elementCount(sparse.dims);
   if (count > kMadeBytes / width) {
-    error = cat("is sparse and would take ", count * width,
-                " bytes as a dense tensor, more than the limit of ", kMadeBytes);
+    error =
+        cat("is sparse and would take ", count * width,
+            " bytes as a dense tensor, more than the limit of ", kMadeBytes);
     return {};
   }
   ElementsAttr values = read(sparse.values, error, unsupported);
@@ -221,15 +238,15 @@ ElementsAttr TensorReader::read(const SparseTensor &sparse, std::string &error,
   int64_t rank = static_cast<int64_t>(sparse.dims.size());
   int64_t stored = values.getNumElements();
   bool linear = indicesShape.size() == 1;
-  bool agrees = valuesShape.size() == 1 &&
-                indices.getElementType().isInteger(64) &&
-                (linear || indicesShape.size() == 2) &&
-                indicesShape[0] == stored && (linear || indicesShape[1] == rank);
+  bool agrees =
+      valuesShape.size() == 1 && indices.getElementType().isInteger(64) &&
+      (linear || indicesShape.size() == 2) && indicesShape[0] == stored &&
+      (linear || indicesShape[1] == rank);
   if (!agrees) {
-    error = cat("is sparse with values ", dimsText(valuesShape),
-                " and indices ", dimsText(indicesShape), " of dims ",
-                listText(sparse.dims), "; n values take n or nx", rank,
-                " indices of int64");
+    error =
+        cat("is sparse with values ", dimsText(valuesShape), " and indices ",
+            dimsText(indicesShape), " of dims ", listText(sparse.dims),
+            "; n values take n or nx", rank, " indices of int64");
     return {};
   }
 

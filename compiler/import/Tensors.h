@@ -34,8 +34,12 @@ public:
                           bool &unsupported) const;
 
 private:
+  /// Whether `bytes` more fit into this machine; constants are held in memory.
+  bool reserve(uint64_t bytes, std::string &error) const;
+
   mlir::MLIRContext *context;
   std::string folder;
+  mutable uint64_t taken = 0;
 };
 
 /// Reads exactly `bytes.size()` bytes of a tensor's external data into `bytes`.

@@ -69,8 +69,7 @@ LogicalResult importThresholdedRelu(NodeImporter &n) {
 LogicalResult importElu(NodeImporter &n) {
   return compose(n, [&](Value x) {
     Value alpha = n.scalarLike(n.floatAttr("alpha", 1), x);
-    Value below = n.mul(
-        alpha, n.sub(n.create<ExpOp>(x), n.scalarLike(1, x)));
+    Value below = n.mul(alpha, n.sub(n.create<ExpOp>(x), n.scalarLike(1, x)));
     return n.select(less(n, x, n.scalarLike(0, x)), below, x);
   });
 }
@@ -109,9 +108,8 @@ LogicalResult importSoftsign(NodeImporter &n) {
 }
 
 LogicalResult importMish(NodeImporter &n) {
-  return compose(n, [&](Value x) {
-    return n.mul(x, n.create<TanhOp>(softplus(n, x)));
-  });
+  return compose(
+      n, [&](Value x) { return n.mul(x, n.create<TanhOp>(softplus(n, x))); });
 }
 
 LogicalResult importHardSigmoid(NodeImporter &n) {
@@ -124,8 +122,8 @@ LogicalResult importHardSigmoid(NodeImporter &n) {
 
 LogicalResult importHardSwish(NodeImporter &n) {
   return compose(n, [&](Value x) {
-    Value line = n.add(n.mul(x, n.scalarLike(1.0 / 6, x)),
-                       n.scalarLike(0.5, x));
+    Value line =
+        n.add(n.mul(x, n.scalarLike(1.0 / 6, x)), n.scalarLike(0.5, x));
     return n.mul(x, clampUnit(n, line));
   });
 }
@@ -150,8 +148,8 @@ LogicalResult importGelu(NodeImporter &n) {
     } else {
       Value cube = n.mul(n.mul(x, x), x);
       Value sum = n.add(x, n.mul(cube, n.scalarLike(0.044715, x)));
-      inner = n.create<TanhOp>(
-          n.mul(sum, n.scalarLike(std::sqrt(2 / M_PI), x)));
+      inner =
+          n.create<TanhOp>(n.mul(sum, n.scalarLike(std::sqrt(2 / M_PI), x)));
     }
     return n.mul(n.mul(x, half), n.add(one, inner));
   });
@@ -166,8 +164,7 @@ LogicalResult importShrink(NodeImporter &n) {
   Value below = less(n, x, n.scalarLike(-lambd, x));
   Value above = less(n, n.scalarLike(lambd, x), x);
   Value y = n.select(above, n.sub(x, bias), n.scalarLike(0, x));
-  return n.done(
-      n.narrow(n.select(below, n.add(x, bias), y), n.input(0)));
+  return n.done(n.narrow(n.select(below, n.add(x, bias), y), n.input(0)));
 }
 
 constexpr Arity kOne{1, 1}, kTwo{2, 2};

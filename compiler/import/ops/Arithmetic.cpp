@@ -95,8 +95,7 @@ LogicalResult importPow(NodeImporter &n) {
   // The result has the base's type; an integer base is raised in floats.
   if (!isFloat(x) && isFloat(exponent)) {
     Value base = n.widen(n.castTo(x, elementOf(exponent)));
-    return n.done(
-        n.narrow(n.create<PowOp>(base, n.widen(exponent)), x));
+    return n.done(n.narrow(n.create<PowOp>(base, n.widen(exponent)), x));
   }
   return n.done(n.create<PowOp>(x, n.castTo(exponent, elementOf(x))));
 }
@@ -104,8 +103,8 @@ LogicalResult importPow(NodeImporter &n) {
 LogicalResult importMod(NodeImporter &n) {
   if (n.flagAttr("fmod"))
     return importBinary<FmodOp>(n);
-  if (isFloat(n.input(0)))
-    return n.invalid("takes floats only with fmod=1");
+  if (isFloat(n.input(0)) && n.opset < 28)
+    return n.invalid("takes floats only with fmod=1 at this opset");
   return importBinary<ModOp>(n);
 }
 
@@ -136,7 +135,8 @@ LogicalResult importClip(NodeImporter &n) {
   return n.done(y);
 }
 
-//===- Functions of angles, from the few that the dialect has --------------===//
+//===- Functions of angles, from the few that the dialect has
+//--------------===//
 
 LogicalResult importTan(NodeImporter &n) {
   Value x = n.widen(n.input(0));
@@ -159,8 +159,8 @@ LogicalResult importAcos(NodeImporter &n) {
   // 2 atan(sqrt((1 - x) / (1 + x))) keeps its precision near 1.
   Value x = n.widen(n.input(0)), one = n.scalarLike(1, x);
   Value ratio = n.div(n.sub(one, x), n.add(one, x));
-  Value y = n.mul(n.scalarLike(2, x),
-                  n.create<AtanOp>(n.create<SqrtOp>(ratio)));
+  Value y =
+      n.mul(n.scalarLike(2, x), n.create<AtanOp>(n.create<SqrtOp>(ratio)));
   return n.done(n.narrow(y, n.input(0)));
 }
 
@@ -175,8 +175,8 @@ LogicalResult importSinh(NodeImporter &n) {
                        n.mul(square, n.scalarLike(1.0 / 5040, x)));
   series = n.add(n.scalarLike(1.0 / 6, x), n.mul(square, series));
   series = n.add(x, n.mul(n.mul(x, square), series));
-  Value small = n.create<CompareOp>(ComparePredicate::lt,
-                                    n.create<AbsOp>(x), half);
+  Value small =
+      n.create<CompareOp>(ComparePredicate::lt, n.create<AbsOp>(x), half);
   return n.done(n.narrow(n.select(small, series, wide), n.input(0)));
 }
 

@@ -82,8 +82,7 @@ LogicalResult importGemm(NodeImporter &n) {
   if (isBool(a) || elementOf(a) != elementOf(b))
     return n.invalid(cat("does not multiply ", typeText(a.getType()), " and ",
                          typeText(b.getType())));
-  Value y =
-      contract(n, a, b, n.flagAttr("transA"), n.flagAttr("transB"));
+  Value y = contract(n, a, b, n.flagAttr("transA"), n.flagAttr("transB"));
   double alpha = n.floatAttr("alpha", 1), beta = n.floatAttr("beta", 1);
   if (alpha != 1)
     y = n.mul(y, n.scalarLike(alpha, y));
@@ -100,11 +99,18 @@ LogicalResult importGemm(NodeImporter &n) {
 
 const OpRow kRows[] = {
     {"MatMul", 1, {2, 2}, {1, 1}, "", importMatMul},
-    {"Gemm", 1, {3, 3}, {1, 1},
-     "alpha=f beta=f broadcast=i transA=i transB=i", importGemm},
-    {"Gemm", 7, {3, 3}, {1, 1}, "alpha=f beta=f transA=i transB=i",
+    {"Gemm",
+     1,
+     {3, 3},
+     {1, 1},
+     "alpha=f beta=f broadcast=i transA=i transB=i",
      importGemm},
-    {"Gemm", 11, {2, 3}, {1, 1}, "alpha=f beta=f transA=i transB=i",
+    {"Gemm", 7, {3, 3}, {1, 1}, "alpha=f beta=f transA=i transB=i", importGemm},
+    {"Gemm",
+     11,
+     {2, 3},
+     {1, 1},
+     "alpha=f beta=f transA=i transB=i",
      importGemm},
 };
 

@@ -27,8 +27,7 @@ struct ConvOperands {
 // What both convolutions ask of their operands. The filters of a transposed
 // one are [c, m / groups, ...].
 std::optional<ConvOperands> checkOperands(NodeImporter &n, bool transposed) {
-  ConvOperands o{n.input(0), n.input(1), n.input(2), 0,
-                 n.intAttr("group", 1)};
+  ConvOperands o{n.input(0), n.input(1), n.input(2), 0, n.intAttr("group", 1)};
   std::string types =
       typeText(o.x.getType()) + " with filters " + typeText(o.w.getType());
   auto refuse = [&](const std::string &text) {
@@ -39,8 +38,8 @@ std::optional<ConvOperands> checkOperands(NodeImporter &n, bool transposed) {
   if (o.spatial < 1 || rankOf(o.w) != rankOf(o.x))
     return refuse("takes operands of one rank, 3 or more, not " + types);
   if (o.spatial > 3) {
-    (void)n.unsupported(cat("convolves over ", o.spatial,
-                            " dimensions; 1 to 3 are supported"));
+    (void)n.unsupported(
+        cat("convolves over ", o.spatial, " dimensions; 1 to 3 are supported"));
     return std::nullopt;
   }
   if (!isFloat(o.x) || elementOf(o.x) != elementOf(o.w))
@@ -48,13 +47,12 @@ std::optional<ConvOperands> checkOperands(NodeImporter &n, bool transposed) {
   int64_t channels = shapeOf(o.x)[1], filters = shapeOf(o.w)[0];
   if (o.groups < 1)
     return refuse(cat("has group=", o.groups, "; it is at least 1"));
-  if (transposed ? channels != filters
-                 : channels / o.groups != shapeOf(o.w)[1])
+  if (transposed ? channels != filters : channels / o.groups != shapeOf(o.w)[1])
     return refuse(cat("has filters that do not fit the input's channels: ",
                       types, " in ", o.groups, " groups"));
   if (channels % o.groups || filters % o.groups)
-    return refuse(cat("cannot divide its channels into ", o.groups,
-                      " groups: ", types));
+    return refuse(
+        cat("cannot divide its channels into ", o.groups, " groups: ", types));
   if (std::optional<Shape> kernel = n.intsAttr("kernel_shape"))
     if (*kernel != Shape(shapeOf(o.w).drop_front(2)))
       return refuse(cat("has kernel_shape=", listText(*kernel),
@@ -189,10 +187,16 @@ LogicalResult importConvTranspose(NodeImporter &n) {
 }
 
 const OpRow kRows[] = {
-    {"Conv", 1, {2, 3}, {1, 1},
+    {"Conv",
+     1,
+     {2, 3},
+     {1, 1},
      "auto_pad=s dilations=I group=i kernel_shape=I pads=I strides=I",
      importConv},
-    {"ConvTranspose", 1, {2, 3}, {1, 1},
+    {"ConvTranspose",
+     1,
+     {2, 3},
+     {1, 1},
      "auto_pad=s dilations=I group=i kernel_shape=I output_padding=I "
      "output_shape=I pads=I strides=I",
      importConvTranspose},

@@ -58,11 +58,11 @@ LogicalResult importSplit(NodeImporter &n) {
   if (!sizes) {
     if (int64_t count = n.intAttr("num_outputs", parts);
         count != parts || count < 1)
-      return n.invalid(cat("has num_outputs=", count, " and ", parts,
-                           " outputs"));
+      return n.invalid(
+          cat("has num_outputs=", count, " and ", parts, " outputs"));
     if (size % parts && n.opset < 18)
-      return n.invalid(cat("cannot split ", size, " elements into ", parts,
-                           " equal parts"));
+      return n.invalid(
+          cat("cannot split ", size, " elements into ", parts, " equal parts"));
     // From opset 18 on the last part may be smaller.
     int64_t chunk = (size + parts - 1) / parts;
     sizes = Shape(parts, chunk);
@@ -110,8 +110,7 @@ std::optional<SliceBounds> readSlice(NodeImporter &n) {
   auto steps = n.constantInput(4, "its steps");
   if (n.failed())
     return std::nullopt;
-  b.axes =
-      axes.value_or(axesFrom(0, static_cast<int64_t>(b.starts.size())));
+  b.axes = axes.value_or(axesFrom(0, static_cast<int64_t>(b.starts.size())));
   b.steps = steps.value_or(Shape(b.starts.size(), 1));
   return b;
 }
@@ -148,9 +147,8 @@ LogicalResult importSlice(NodeImporter &n) {
     // A start before the first element is the first element.
     start = std::max<int64_t>(start, 0);
     int64_t span = step > 0 ? end - start : start - end;
-    sizes[axis] = size == 0 || span <= 0
-                      ? 0
-                      : (span - 1) / (step > 0 ? step : -step) + 1;
+    sizes[axis] =
+        size == 0 || span <= 0 ? 0 : (span - 1) / (step > 0 ? step : -step) + 1;
     starts[axis] = sizes[axis] ? start : 0;
     steps[axis] = sizes[axis] > 1 ? step : 1;
   }
@@ -207,9 +205,8 @@ LogicalResult importPad(NodeImporter &n) {
     int64_t cutHigh = std::max<int64_t>(-after, 0);
     int64_t rest = shapeOf(x)[axis] - cutLow - cutHigh;
     if (rest < 0)
-      return n.invalid(cat("has pads ", listText(*pads),
-                           " that cut more than ", shapeOf(x)[axis],
-                           " elements off axis ", axis));
+      return n.invalid(cat("has pads ", listText(*pads), " that cut more than ",
+                           shapeOf(x)[axis], " elements off axis ", axis));
     x = n.sliceAxis(x, axis, cutLow, rest);
     low[axis] = std::max<int64_t>(before, 0);
     high[axis] = std::max<int64_t>(after, 0);
@@ -226,8 +223,7 @@ LogicalResult importPad(NodeImporter &n) {
     return n.done(x);
   if (!n.checkSize(padded))
     return failure();
-  return n.done(
-      n.create<PadOp>(*mode, x, n.reshape(fill, {}), low, high));
+  return n.done(n.create<PadOp>(*mode, x, n.reshape(fill, {}), low, high));
 }
 
 struct Blocks {
@@ -239,13 +235,13 @@ std::optional<Blocks> readBlocks(NodeImporter &n) {
   Blocks blocks{n.intAttr("blocksize", 0), false};
   StringRef mode = n.stringAttr("mode", "DCR");
   blocks.columnsFirst = mode == "CRD";
-  if (rankOf(n.input(0)) == 4 && blocks.size >= 1 &&
-      blocks.size <= (1 << 15) && (mode == "DCR" || mode == "CRD"))
+  if (rankOf(n.input(0)) == 4 && blocks.size >= 1 && blocks.size <= (1 << 15) &&
+      (mode == "DCR" || mode == "CRD"))
     return blocks;
   (void)n.invalid(cat("takes [n, c, h, w] and a block of at least 1 in mode "
                       "DCR or CRD, not ",
-                      typeText(n.input(0).getType()), ", ", blocks.size, " and ",
-                      printable(mode)));
+                      typeText(n.input(0).getType()), ", ", blocks.size,
+                      " and ", printable(mode)));
   return std::nullopt;
 }
 
@@ -256,12 +252,12 @@ LogicalResult importDepthToSpace(NodeImporter &n) {
   ArrayRef<int64_t> s = shapeOf(n.input(0));
   int64_t b = blocks->size, c = s[1] / (b * b);
   if (s[1] % (b * b))
-    return n.invalid(cat("cannot divide ", s[1], " channels into blocks of ",
-                         b, "x", b));
+    return n.invalid(
+        cat("cannot divide ", s[1], " channels into blocks of ", b, "x", b));
   Shape split = blocks->columnsFirst ? Shape{s[0], c, b, b, s[2], s[3]}
                                      : Shape{s[0], b, b, c, s[2], s[3]};
-  Shape perm = blocks->columnsFirst ? Shape{0, 1, 4, 2, 5, 3}
-                                    : Shape{0, 3, 4, 1, 5, 2};
+  Shape perm =
+      blocks->columnsFirst ? Shape{0, 1, 4, 2, 5, 3} : Shape{0, 3, 4, 1, 5, 2};
   Value y = n.transpose(n.reshape(n.input(0), split), perm);
   return n.done(n.reshape(y, {s[0], c, s[2] * b, s[3] * b}));
 }
@@ -276,8 +272,8 @@ LogicalResult importSpaceToDepth(NodeImporter &n) {
     return n.invalid(cat("cannot divide ", typeText(n.input(0).getType()),
                          " into blocks of ", b, "x", b));
   Shape split{s[0], s[1], s[2] / b, b, s[3] / b, b};
-  Shape perm = blocks->columnsFirst ? Shape{0, 1, 3, 5, 2, 4}
-                                    : Shape{0, 3, 5, 1, 2, 4};
+  Shape perm =
+      blocks->columnsFirst ? Shape{0, 1, 3, 5, 2, 4} : Shape{0, 3, 5, 1, 2, 4};
   Value y = n.transpose(n.reshape(n.input(0), split), perm);
   return n.done(n.reshape(y, {s[0], s[1] * b * b, s[2] / b, s[3] / b}));
 }
@@ -299,11 +295,9 @@ const OpRow kRows[] = {
     {"Pad", 11, {2, 3}, kOne, "mode=s", importPad},
     {"Pad", 18, {2, 4}, kOne, "mode=s", importPad},
     {"DepthToSpace", 1, kOne, kOne, "blocksize=i!", importDepthToSpace},
-    {"DepthToSpace", 11, kOne, kOne, "blocksize=i! mode=s",
-     importDepthToSpace},
+    {"DepthToSpace", 11, kOne, kOne, "blocksize=i! mode=s", importDepthToSpace},
     {"SpaceToDepth", 1, kOne, kOne, "blocksize=i!", importSpaceToDepth},
-    {"SpaceToDepth", 28, kOne, kOne, "blocksize=i! mode=s",
-     importSpaceToDepth},
+    {"SpaceToDepth", 28, kOne, kOne, "blocksize=i! mode=s", importSpaceToDepth},
 };
 
 } // namespace

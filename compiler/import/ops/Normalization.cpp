@@ -128,8 +128,8 @@ LogicalResult importGroupNormalization(NodeImporter &n) {
     return n.invalid("takes [n, c, ...], not " + typeText(x.getType()));
   Shape shape(shapeOf(x));
   if (groups < 1 || shape[1] % groups)
-    return n.invalid(cat("cannot divide ", shape[1], " channels into ", groups,
-                         " groups"));
+    return n.invalid(
+        cat("cannot divide ", shape[1], " channels into ", groups, " groups"));
   // Opset 18 had one scale and bias a group, 21 made it one a channel.
   bool perGroup = n.opset < 21;
   int64_t parameters = perGroup ? groups : shape[1];
@@ -194,14 +194,14 @@ LogicalResult importLRN(NodeImporter &n) {
   Value square = n.reshape(n.mul(wide, wide), plane);
   Shape window{size, 1}, ones{1, 1}, begin{(size - 1) / 2, 0},
       end{size - 1 - (size - 1) / 2, 0};
-  Value mean = n.reshape(n.create<AvgPoolOp>(square, window, ones, ones, begin,
-                                             end, begin, end),
-                         shape);
+  Value mean = n.reshape(
+      n.create<AvgPoolOp>(square, window, ones, ones, begin, end, begin, end),
+      shape);
   Value base =
       n.add(n.scalarLike(n.floatAttr("bias", 1), wide),
             n.mul(mean, n.scalarLike(n.floatAttr("alpha", 1e-4f), wide)));
-  Value scale = n.create<PowOp>(
-      base, n.scalarLike(-n.floatAttr("beta", 0.75f), wide));
+  Value scale =
+      n.create<PowOp>(base, n.scalarLike(-n.floatAttr("beta", 0.75f), wide));
   return n.done(n.narrow(n.mul(wide, scale), x));
 }
 
@@ -225,20 +225,43 @@ LogicalResult importSoftmax(NodeImporter &n, bool log) {
 constexpr Arity kOne{1, 1}, kThree{3, 3};
 
 const OpRow kRows[] = {
-    {"BatchNormalization", 1, {5, 5}, {1, 5},
+    {"BatchNormalization",
+     1,
+     {5, 5},
+     {1, 5},
      "consumed_inputs=I epsilon=f is_test=i momentum=f spatial=i",
      importBatchNormalization},
-    {"BatchNormalization", 7, {5, 5}, {1, 5},
-     "epsilon=f momentum=f spatial=i", importBatchNormalization},
-    {"BatchNormalization", 9, {5, 5}, {1, 5}, "epsilon=f momentum=f",
+    {"BatchNormalization",
+     7,
+     {5, 5},
+     {1, 5},
+     "epsilon=f momentum=f spatial=i",
      importBatchNormalization},
-    {"BatchNormalization", 14, {5, 5}, {1, 3},
-     "epsilon=f momentum=f training_mode=i", importBatchNormalization},
+    {"BatchNormalization",
+     9,
+     {5, 5},
+     {1, 5},
+     "epsilon=f momentum=f",
+     importBatchNormalization},
+    {"BatchNormalization",
+     14,
+     {5, 5},
+     {1, 3},
+     "epsilon=f momentum=f training_mode=i",
+     importBatchNormalization},
     {"InstanceNormalization", 1, kThree, kOne, "consumed_inputs=I epsilon=f",
      importInstanceNormalization},
-    {"LayerNormalization", 17, {2, 3}, {1, 3}, "axis=i epsilon=f stash_type=i",
+    {"LayerNormalization",
+     17,
+     {2, 3},
+     {1, 3},
+     "axis=i epsilon=f stash_type=i",
      importLayerNormalization},
-    {"RMSNormalization", 23, {2, 2}, kOne, "axis=i epsilon=f stash_type=i",
+    {"RMSNormalization",
+     23,
+     {2, 2},
+     kOne,
+     "axis=i epsilon=f stash_type=i",
      importRMSNormalization},
     {"GroupNormalization", 18, kThree, kOne,
      "epsilon=f num_groups=i! stash_type=i", importGroupNormalization},

@@ -46,10 +46,9 @@ LogicalResult importAveragePool(NodeImporter &n) {
     return failure();
   Shape none(w->window.size(), 0);
   bool counts = n.flagAttr("count_include_pad");
-  return n.done(n.create<AvgPoolOp>(n.input(0), w->window, w->strides,
-                                    w->dilations, w->begin, w->end,
-                                    counts ? w->begin : none,
-                                    counts ? w->countedEnd : none));
+  return n.done(n.create<AvgPoolOp>(
+      n.input(0), w->window, w->strides, w->dilations, w->begin, w->end,
+      counts ? w->begin : none, counts ? w->countedEnd : none));
 }
 
 // |x|^p and its inverse.
@@ -88,8 +87,8 @@ LogicalResult importLpPool(NodeImporter &n) {
   Value x = power(n, n.widen(n.input(0)), p);
   Value mean = n.create<AvgPoolOp>(x, w->window, w->strides, w->dilations,
                                    w->begin, w->end, w->begin, w->end);
-  return n.done(n.narrow(root(n, n.mul(mean, n.scalarLike(size, x)), p),
-                         n.input(0)));
+  return n.done(
+      n.narrow(root(n, n.mul(mean, n.scalarLike(size, x)), p), n.input(0)));
 }
 
 LogicalResult importGlobalLpPool(NodeImporter &n) {
@@ -121,9 +120,12 @@ LogicalResult importGlobalMaxPool(NodeImporter &n) {
 constexpr Arity kOne{1, 1};
 
 const OpRow kRows[] = {
-    {"MaxPool", 1, kOne, kOne,
-     "auto_pad=s kernel_shape=I! pads=I strides=I", importMaxPool},
-    {"MaxPool", 8, kOne, {1, 2},
+    {"MaxPool", 1, kOne, kOne, "auto_pad=s kernel_shape=I! pads=I strides=I",
+     importMaxPool},
+    {"MaxPool",
+     8,
+     kOne,
+     {1, 2},
      "auto_pad=s ceil_mode=i dilations=I kernel_shape=I! pads=I "
      "storage_order=i strides=I",
      importMaxPool},
@@ -131,8 +133,8 @@ const OpRow kRows[] = {
      "auto_pad=s ceil_mode=i count_include_pad=i dilations=I kernel_shape=I! "
      "pads=I strides=I",
      importAveragePool},
-    {"LpPool", 1, kOne, kOne,
-     "auto_pad=s kernel_shape=I! p=f pads=I strides=I", importLpPool},
+    {"LpPool", 1, kOne, kOne, "auto_pad=s kernel_shape=I! p=f pads=I strides=I",
+     importLpPool},
     {"LpPool", 2, kOne, kOne,
      "auto_pad=s ceil_mode=i dilations=I kernel_shape=I! p=i pads=I strides=I",
      importLpPool},

@@ -41,7 +41,18 @@ Value logSumExp(NodeImporter &n, Value x, ArrayRef<int64_t> axes) {
   return n.add(n.create<LogOp>(sum), shift);
 }
 
-enum class Kind { Sum, Prod, Max, Min, Mean, L1, L2, LogSum, LogSumExp, Square };
+enum class Kind {
+  Sum,
+  Prod,
+  Max,
+  Min,
+  Mean,
+  L1,
+  L2,
+  LogSum,
+  LogSumExp,
+  Square
+};
 
 template <Kind kind> LogicalResult importReduce(NodeImporter &n) {
   std::optional<Shape> axes = reducedAxes(n, kind == Kind::Sum ? 13 : 18);

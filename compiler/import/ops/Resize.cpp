@@ -142,6 +142,25 @@ bool isRepeat(ArrayRef<int64_t> places, int64_t in) {
   return true;
 }
 
+// The axes that are enlarged by a whole factor, at once and as views, which
+// fuse into neighbours where gathers do not; `done` marks them.
+Value repeatAxes(NodeImporter &n, Value x, const Rules &rules,
+                 ArrayRef<Axis> axes, llvm::SmallVectorImpl<bool> &done) {
+  Shape split, wide, joined;
+  for (auto [axis, a] : llvm::enumerate(axes)) {
+    split.push_back(a.in);
+    wide.push_back(a.in);
+    joined.push_back(a.in);
+    if (done[axis] || !isRepeat(makeTaps(rules, a).places[0], a.in))
+      continue;
+    done[axis] = true;
+    split.push_back(1);
+    wide.push_back(a.out / a.in);
+    joined.back() = a.out;
+  }
+  return n.reshape(n.broadcast(n.reshape(x, split), wide), joined);
+}
+
 Value resizeAxis(NodeImporter &n, Value x, int64_t axis, const Rules &rules,
                  const Axis &a) {
   Taps taps = makeTaps(rules, a);
@@ -149,37 +168,24 @@ Value resizeAxis(NodeImporter &n, Value x, int64_t axis, const Rules &rules,
   Shape along(rank, 1);
   along[axis] = a.out;
   Value y;
-  if (!taps.weighted && isRepeat(taps.places[0], a.in)) {
-    if (a.out == a.in)
-      return x;
-    // Views fuse into neighbours, a gather does not.
-    Shape split(shapeOf(x)), wide, joined(shapeOf(x));
-    split.insert(split.begin() + axis + 1, 1);
-    wide = split;
-    wide[axis + 1] = a.out / a.in;
-    joined[axis] = a.out;
-    y = n.reshape(n.broadcast(n.reshape(x, split), wide), joined);
-  } else {
-    for (auto [t, places] : llvm::enumerate(taps.places)) {
-      if (taps.weighted && llvm::all_of(taps.weights[t],
-                                        [](double w) { return w == 0; }))
-        continue;
-      Value term = n.gather(x, n.integers(places, {a.out}), axis);
-      if (taps.weighted && !n.failed())
-        term = n.mul(term, n.floats(taps.weights[t], along, elementOf(term)));
-      y = y ? n.add(y, term) : term;
-    }
+  for (auto [t, places] : llvm::enumerate(taps.places)) {
+    if (taps.weighted &&
+        llvm::all_of(taps.weights[t], [](double w) { return w == 0; }))
+      continue;
+    Value term = n.gather(x, n.integers(places, {a.out}), axis);
+    if (taps.weighted && !n.failed())
+      term = n.mul(term, n.floats(taps.weights[t], along, elementOf(term)));
+    y = y ? n.add(y, term) : term;
   }
   if (!llvm::is_contained(taps.outside, true) || n.failed())
     return y;
   llvm::SmallVector<char> mask(taps.outside.begin(), taps.outside.end());
-  Value outside = n.constant(makeElements(
-      RankedTensorType::get(along, n.builder.getI1Type()), mask));
+  Value outside = n.constant(
+      makeElements(RankedTensorType::get(along, n.builder.getI1Type()), mask));
   return n.select(outside, n.scalarLike(rules.extrapolation, y), y);
 }
 
-LogicalResult resize(NodeImporter &n, const Rules &rules,
-                     ArrayRef<Axis> axes) {
+LogicalResult resize(NodeImporter &n, const Rules &rules, ArrayRef<Axis> axes) {
   Value x = n.input(0);
   Shape result;
   for (const Axis &a : axes) {
@@ -188,8 +194,8 @@ LogicalResult resize(NodeImporter &n, const Rules &rules,
                        ", which has no elements");
     double reach = rules.antialias && a.scale < 1 ? 4 / a.scale : 4;
     if (reach > kMostTaps)
-      return n.unsupported(cat("shrinks with antialias by more than ",
-                               kMostTaps / 4, " times"));
+      return n.unsupported(
+          cat("shrinks with antialias by more than ", kMostTaps / 4, " times"));
     if (a.out > kMadeBytes / (16 * kMostTaps))
       return n.unsupported(cat("makes a dimension of ", a.out,
                                ", more than the limit of ",
@@ -199,25 +205,29 @@ LogicalResult resize(NodeImporter &n, const Rules &rules,
   if (!n.checkSize(result))
     return failure();
   bool weighted = rules.mode != "nearest";
-  Value y = weighted ? (isFloat(x) ? n.widen(x)
-                                   : n.castTo(x, n.builder.getF32Type()))
-                     : x;
+  Value y =
+      weighted ? (isFloat(x) ? n.widen(x) : n.castTo(x, n.builder.getF32Type()))
+               : x;
+  llvm::SmallVector<bool> done(axes.size(), false);
+  if (rules.transform != "tf_crop_and_resize") {
+    // A size kept by a scale of 1 maps onto itself in every mode.
+    for (auto [axis, a] : llvm::enumerate(axes))
+      done[axis] = a.in == a.out && a.scale == 1;
+    if (!weighted)
+      y = repeatAxes(n, y, rules, axes, done);
+  }
   for (auto [axis, a] : llvm::enumerate(axes)) {
     if (n.failed())
       return failure();
-    // A size kept by a scale of 1 maps onto itself in every mode but a crop's.
-    if (a.in == a.out && a.scale == 1 &&
-        rules.transform != "tf_crop_and_resize")
-      continue;
-    y = resizeAxis(n, y, static_cast<int64_t>(axis), rules, a);
+    if (!done[axis])
+      y = resizeAxis(n, y, static_cast<int64_t>(axis), rules, a);
   }
   return n.done(n.narrow(y, x));
 }
 
 // A constant list of floats.
-std::optional<llvm::SmallVector<double>> constantFloats(NodeImporter &n,
-                                                        unsigned i,
-                                                        StringRef what) {
+std::optional<llvm::SmallVector<double>>
+constantFloats(NodeImporter &n, unsigned i, StringRef what) {
   ElementsAttr value = constantValue(n.input(i));
   if (!value || !isa<FloatType>(value.getElementType())) {
     (void)n.unsupported(cat("takes ", what, " as constant floats only"));
@@ -244,16 +254,16 @@ std::optional<llvm::SmallVector<double>> constantFloats(NodeImporter &n,
 }
 
 // Scales for the axes named, 1 for the rest; the sizes follow.
-std::optional<llvm::SmallVector<Axis>>
-axesFromScales(NodeImporter &n, ArrayRef<double> scales,
-               ArrayRef<int64_t> named) {
+std::optional<llvm::SmallVector<Axis>> axesFromScales(NodeImporter &n,
+                                                      ArrayRef<double> scales,
+                                                      ArrayRef<int64_t> named) {
   ArrayRef<int64_t> shape = shapeOf(n.input(0));
   llvm::SmallVector<Axis> axes;
   for (int64_t dim : shape)
     axes.push_back({dim, dim, 1});
   if (scales.size() != named.size()) {
-    (void)n.invalid(cat("has ", scales.size(), " scales for ", named.size(),
-                        " axes"));
+    (void)n.invalid(
+        cat("has ", scales.size(), " scales for ", named.size(), " axes"));
     return std::nullopt;
   }
   for (auto [axis, scale] : llvm::zip(named, scales)) {
@@ -268,9 +278,10 @@ axesFromScales(NodeImporter &n, ArrayRef<double> scales,
   return axes;
 }
 
-std::optional<llvm::SmallVector<Axis>>
-axesFromSizes(NodeImporter &n, Shape sizes, ArrayRef<int64_t> named,
-              StringRef policy) {
+std::optional<llvm::SmallVector<Axis>> axesFromSizes(NodeImporter &n,
+                                                     Shape sizes,
+                                                     ArrayRef<int64_t> named,
+                                                     StringRef policy) {
   ArrayRef<int64_t> shape = shapeOf(n.input(0));
   llvm::SmallVector<Axis> axes;
   for (int64_t dim : shape)
@@ -279,8 +290,8 @@ axesFromSizes(NodeImporter &n, Shape sizes, ArrayRef<int64_t> named,
   for (int64_t size : sizes)
     fits &= size >= 0 && size <= INT32_MAX;
   if (!fits) {
-    (void)n.invalid(cat("has sizes ", listText(sizes), " for ", named.size(),
-                        " axes"));
+    (void)n.invalid(
+        cat("has sizes ", listText(sizes), " for ", named.size(), " axes"));
     return std::nullopt;
   }
   // One scale for all axes where the aspect ratio is to be kept.
@@ -323,9 +334,9 @@ LogicalResult checkRules(NodeImporter &n, const Rules &rules) {
                    {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
                     "align_corners", "asymmetric", "tf_half_pixel_for_nn",
                     "tf_crop_and_resize"})) ||
-      failed(oneOf("nearest_mode", rules.nearest,
-                   {"round_prefer_floor", "round_prefer_ceil", "floor",
-                    "ceil"})) ||
+      failed(oneOf(
+          "nearest_mode", rules.nearest,
+          {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})) ||
       failed(oneOf("keep_aspect_ratio_policy", rules.policy,
                    {"stretch", "not_larger", "not_smaller"})));
 }
@@ -333,7 +344,8 @@ LogicalResult checkRules(NodeImporter &n, const Rules &rules) {
 LogicalResult importResize(NodeImporter &n) {
   Rules rules;
   rules.mode = n.stringAttr("mode", "nearest");
-  rules.transform = n.stringAttr("coordinate_transformation_mode", "half_pixel");
+  rules.transform =
+      n.stringAttr("coordinate_transformation_mode", "half_pixel");
   rules.nearest = n.stringAttr("nearest_mode", "round_prefer_floor");
   rules.policy = n.stringAttr("keep_aspect_ratio_policy", "stretch");
   rules.cubic = n.floatAttr("cubic_coeff_a", -0.75f);
@@ -421,7 +433,10 @@ const OpRow kRows[] = {
     {"Resize", 10, kTwo, kOne, "mode=s", importUpsample},
     {"Resize", 11, {3, 4}, kOne, kResize, importResize},
     {"Resize", 13, {1, 4}, kOne, kResize, importResize},
-    {"Resize", 18, {1, 4}, kOne,
+    {"Resize",
+     18,
+     {1, 4},
+     kOne,
      "antialias=i axes=I coordinate_transformation_mode=s cubic_coeff_a=f "
      "exclude_outside=i extrapolation_value=f keep_aspect_ratio_policy=s "
      "mode=s nearest_mode=s",

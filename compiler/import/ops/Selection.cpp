@@ -50,14 +50,14 @@ LogicalResult importOneHot(NodeImporter &n) {
   if (!(*depth >= 1 && *depth <= INT32_MAX))
     return n.invalid(cat("has depth ", *depth));
   if (shapeOf(values) != ArrayRef<int64_t>(2))
-    return n.invalid(cat("takes two values, off and on, not ",
-                         typeText(values.getType())));
+    return n.invalid(
+        cat("takes two values, off and on, not ", typeText(values.getType())));
   auto count = static_cast<int64_t>(*depth);
   Shape shape(shapeOf(indices));
   shape.insert(shape.begin() + *axis, 1);
   Value index = n.reshape(n.castTo(indices, n.builder.getI64Type()), shape);
-  Value below = n.create<CompareOp>(ComparePredicate::lt, index,
-                                    n.scalarLike(0, index));
+  Value below =
+      n.create<CompareOp>(ComparePredicate::lt, index, n.scalarLike(0, index));
   index = n.select(below, n.add(index, n.scalarLike(*depth, index)), index);
   Value places = n.iota(count, *axis, rank + 1, n.builder.getI64Type());
   Value hot = n.create<CompareOp>(ComparePredicate::eq, index, places);
@@ -67,8 +67,8 @@ LogicalResult importOneHot(NodeImporter &n) {
 }
 
 // column - row compared with k, as [rows, columns].
-Value compareDiagonal(NodeImporter &n, ComparePredicate predicate,
-                      int64_t rows, int64_t columns, int64_t k) {
+Value compareDiagonal(NodeImporter &n, ComparePredicate predicate, int64_t rows,
+                      int64_t columns, int64_t k) {
   Type i64 = n.builder.getI64Type();
   // Beyond the matrix one diagonal is as good as another.
   constexpr int64_t kFar = int64_t(1) << 32;
@@ -76,9 +76,8 @@ Value compareDiagonal(NodeImporter &n, ComparePredicate predicate,
   Value row = n.iota(rows, 0, 2, i64), column = n.iota(columns, 1, 2, i64);
   if (n.failed())
     return {};
-  return n.create<CompareOp>(
-      predicate, column,
-      n.add(row, n.integers(ArrayRef<int64_t>(k), {})));
+  return n.create<CompareOp>(predicate, column,
+                             n.add(row, n.integers(ArrayRef<int64_t>(k), {})));
 }
 
 LogicalResult importTrilu(NodeImporter &n) {
@@ -94,9 +93,10 @@ LogicalResult importTrilu(NodeImporter &n) {
   }
   if (rank < 2)
     return n.invalid("takes matrices, not " + typeText(x.getType()));
-  Value kept = compareDiagonal(
-      n, n.flagAttr("upper", true) ? ComparePredicate::ge : ComparePredicate::le,
-      shapeOf(x)[rank - 2], shapeOf(x)[rank - 1], k);
+  Value kept = compareDiagonal(n,
+                               n.flagAttr("upper", true) ? ComparePredicate::ge
+                                                         : ComparePredicate::le,
+                               shapeOf(x)[rank - 2], shapeOf(x)[rank - 1], k);
   return n.done(n.select(kept, x, n.scalarLike(0, x)));
 }
 
@@ -140,9 +140,9 @@ template <ReduceKind kind> LogicalResult importArg(NodeImporter &n) {
   if (shapeOf(x)[*axis] == 0)
     return n.invalid("takes the extreme of no elements: " +
                      typeText(x.getType()));
-  Value y = n.castTo(
-      argExtreme(n, x, *axis, kind, n.flagAttr("select_last_index")),
-      n.builder.getI64Type());
+  Value y =
+      n.castTo(argExtreme(n, x, *axis, kind, n.flagAttr("select_last_index")),
+               n.builder.getI64Type());
   if (n.failed() || n.flagAttr("keepdims", true))
     return n.done(y);
   Shape shape(shapeOf(y));
@@ -167,8 +167,8 @@ LogicalResult importHardmax(NodeImporter &n) {
   if (n.failed())
     return failure();
   Value first = argExtreme(n, x, *axis, ReduceKind::max, false);
-  Value places = n.iota(shapeOf(x)[*axis], *axis, rankOf(x),
-                        n.builder.getI32Type());
+  Value places =
+      n.iota(shapeOf(x)[*axis], *axis, rankOf(x), n.builder.getI32Type());
   Value hot = n.create<CompareOp>(ComparePredicate::eq, places, first);
   return n.done(n.reshape(n.narrow(hot, x), shape));
 }

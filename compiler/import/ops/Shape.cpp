@@ -30,8 +30,8 @@ LogicalResult importSize(NodeImporter &n) {
 
 LogicalResult importReshape(NodeImporter &n) {
   Value x = n.input(0);
-  std::optional<Shape> target = n.opset < 5 ? n.intsAttr("shape")
-                                            : n.constantInput(1, "its shape");
+  std::optional<Shape> target =
+      n.opset < 5 ? n.intsAttr("shape") : n.constantInput(1, "its shape");
   if (!target)
     return n.invalid("lacks the attribute \"shape\"");
   ArrayRef<int64_t> from = shapeOf(x);
@@ -197,8 +197,9 @@ LogicalResult importCast(NodeImporter &n) {
   if (n.opset < 6) {
     // The type's name at first.
     static const char *const names[] = {
-        "UNDEFINED", "FLOAT", "UINT8", "INT8", "UINT16", "INT16", "INT32",
-        "INT64", "STRING", "BOOL", "FLOAT16", "DOUBLE", "UINT32", "UINT64"};
+        "UNDEFINED", "FLOAT",  "UINT8",  "INT8",   "UINT16",
+        "INT16",     "INT32",  "INT64",  "STRING", "BOOL",
+        "FLOAT16",   "DOUBLE", "UINT32", "UINT64"};
     auto it = llvm::find(names, n.stringAttr("to", ""));
     to = it == std::end(names) ? 0 : it - std::begin(names);
   }
@@ -256,7 +257,11 @@ const OpRow kRows[] = {
     {"Cast", 6, kOne, kOne, "to=i!", importCast},
     {"Cast", 19, kOne, kOne, "to=i! saturate=i round_mode=s", importCast},
     {"CastLike", 15, kTwo, kOne, "saturate=i round_mode=s", importCastLike},
-    {"Dropout", 1, kOne, {1, 2}, "consumed_inputs=I is_test=i ratio=f",
+    {"Dropout",
+     1,
+     kOne,
+     {1, 2},
+     "consumed_inputs=I is_test=i ratio=f",
      importDropout},
     {"Dropout", 7, kOne, {1, 2}, "ratio=f", importDropout},
     {"Dropout", 12, {1, 3}, {1, 2}, "seed=i", importDropout},

@@ -71,8 +71,8 @@ std::optional<Windows> resolveWindows(NodeImporter &n,
       result.begin[i] = result.end[i] = 0;
     if (same) {
       int64_t outputs = (in[i] + stride - 1) / stride;
-      int64_t total = std::max<int64_t>(
-          (outputs - 1) * stride + extent - in[i], 0);
+      int64_t total =
+          std::max<int64_t>((outputs - 1) * stride + extent - in[i], 0);
       result.begin[i] = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
       result.end[i] = total - result.begin[i];
     }

@@ -35,16 +35,21 @@ def good():
                        helper.make_node("Transpose", ["u"], ["y"], perm=[1, 0])])
 
 
+def field(number, data):
+    """A length-delimited field of a protobuf message."""
+    size, varint = len(data), b""
+    while size > 127:
+        varint, size = varint + bytes([size & 127 | 128]), size >> 7
+    return bytes([number << 3 | 2]) + varint + bytes([size]) + data
+
+
 def nested(depth):
-    """If within If; protobuf's own limit on nesting is met when reading."""
-    body = helper.make_graph([helper.make_node("Relu", ["x"], ["b"])], "g", [],
-                             [value("b")])
+    """A graph within an attribute of a node of a graph, `depth` times over."""
+    graph = b""
     for _ in range(depth):
-        node = helper.make_node("If", ["c"], ["b"], then_branch=body, else_branch=body)
-        inner = helper.make_graph([], "g", [], [])
-        node.attribute[1].g.CopyFrom(inner)
-        body = helper.make_graph([node], "g", [], [value("b")])
-    return serialized(list(body.node))
+        attribute = field(1, b"then_branch") + field(6, graph)
+        graph = field(1, field(4, b"If") + field(5, attribute))
+    return b"\x08\x08" + field(7, graph)
 
 
 def write():
