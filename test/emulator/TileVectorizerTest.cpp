@@ -146,6 +146,74 @@ void checkKernel(int rows, int columns, int steps) {
     }
 }
 
+// c[i][j] = sum over k and bytes of a[k][i] * b[k][j], with these types.
+void checkDotProducts(int rows, int columns, bool aSigned, bool bSigned) {
+  const int depth = 4;
+  std::string body = ".visible .entry k(.param .u64 a, .param .u64 b, .param "
+                     ".u64 c) {\n.reg .b32 %a<9>, %b<9>, %c<99>;"
+                     ".reg .b64 %pa, %pb, %pc; ld.param.u64 %pa, [a];"
+                     "ld.param.u64 %pb, [b]; ld.param.u64 %pc, [c];\n";
+  for (int i = 0; i < rows * columns; ++i)
+    body += "mov.b32 " + text("%c", i) + ", " + std::to_string(i) + ";\n";
+  for (int k = 0; k < depth; ++k) {
+    for (int i = 0; i < rows; ++i)
+      body += "ld.global.u32 " + text("%a", i) + ", [%pa+" +
+              std::to_string(4 * (k * rows + i)) + "];\n";
+    for (int j = 0; j < columns; ++j)
+      body += "ld.global.u32 " + text("%b", j) + ", [%pb+" +
+              std::to_string(4 * (k * columns + j)) + "];\n";
+    for (int i = 0; i < rows; ++i)
+      for (int j = 0; j < columns; ++j) {
+        std::string c = text("%c", i * columns + j);
+        body += std::string("dp4a.") + (aSigned ? "s32" : "u32") +
+                (bSigned ? ".s32 " : ".u32 ") + c + ", " + text("%a", i) +
+                ", " + text("%b", j) + ", " + c + ";\n";
+      }
+  }
+  for (int i = 0; i < rows * columns; ++i)
+    body += "st.global.b32 [%pc+" + std::to_string(4 * i) + "], " +
+            text("%c", i) + ";\n";
+  Memory &memory = Memory::instance();
+  memory.reset();
+  Program program(withHeader(body + "ret; }"));
+  ASSERT_TRUE(program.ok()) << program.log;
+  struct {
+    uint64_t a, b, c;
+  } params{memory.allocate(4 * rows * depth),
+           memory.allocate(4 * columns * depth),
+           memory.allocate(4 * rows * columns)};
+  auto *a = reinterpret_cast<uint8_t *>(params.a);
+  auto *b = reinterpret_cast<uint8_t *>(params.b);
+  auto *c = reinterpret_cast<int32_t *>(params.c);
+  for (int i = 0; i < 4 * rows * depth; ++i)
+    a[i] = uint8_t(i * 37 + 128);
+  for (int i = 0; i < 4 * columns * depth; ++i)
+    b[i] = uint8_t(255 - i * 101);
+  program.run(&params);
+  auto extended = [](uint8_t byte, bool isSigned) {
+    return isSigned ? int32_t(int8_t(byte)) : int32_t(byte);
+  };
+  for (int i = 0; i < rows; ++i)
+    for (int j = 0; j < columns; ++j) {
+      int32_t want = i * columns + j;
+      for (int k = 0; k < depth; ++k)
+        for (int n = 0; n < 4; ++n)
+          want += extended(a[4 * (k * rows + i) + n], aSigned) *
+                  extended(b[4 * (k * columns + j) + n], bSigned);
+      EXPECT_EQ(c[i * columns + j], want) << i << " " << j;
+    }
+}
+
+TEST(TileVectorizer, DotProductsOfEverySign) {
+  for (bool aSigned : {false, true})
+    for (bool bSigned : {false, true}) {
+      checkDotProducts(8, 8, aSigned, bSigned);
+      checkDotProducts(8, 4, aSigned, bSigned);
+      checkDotProducts(4, 8, aSigned, bSigned);
+      checkDotProducts(2, 3, aSigned, bSigned);
+    }
+}
+
 TEST(TileVectorizer, KernelsKeepEveryBit) {
   checkKernel(8, 8, 4);
   checkKernel(4, 8, 8);

@@ -2,6 +2,7 @@
 #include "runtime/emulator/translate/Families.h"
 #include "runtime/emulator/translate/FloatSupport.h" // isIntegerOperand
 #include "runtime/emulator/translate/IntegerSupport.h"
+#include "runtime/emulator/translate/TileVectorizer.h"
 
 namespace pascaline::emulator {
 
@@ -277,15 +278,22 @@ bool emitDotProduct(Emitter &emitter, const Instruction &instruction) {
                : nullptr;
   if (!c)
     return false;
+  if (four) {
+    std::string name = kDotProductPrefix;
+    name += ptx::isSigned(aType) ? 's' : 'u';
+    name += ptx::isSigned(bType) ? 's' : 'u';
+    Value *sum = emitter.callHost(name.c_str(), builder.getInt32Ty(), {a, b, c},
+                                  /*pure=*/true);
+    return emitter.write(instruction, instruction.operands[0], sum, Type::S32);
+  }
   auto field = [&](Value *value, unsigned low, unsigned width, Type type) {
     value = builder.CreateShl(value, 32 - low - width);
     return ptx::isSigned(type) ? builder.CreateAShr(value, 32 - width)
                                : builder.CreateLShr(value, 32 - width);
   };
   Value *sum = c;
-  for (unsigned i = 0; i < (four ? 4u : 2u); ++i) {
-    Value *left =
-        four ? field(a, 8 * i, 8, aType) : field(a, 16 * i, 16, aType);
+  for (unsigned i = 0; i < 2; ++i) {
+    Value *left = field(a, 16 * i, 16, aType);
     Value *right = field(b, 8 * (i + (high ? 2 : 0)), 8, bType);
     sum = builder.CreateAdd(sum, builder.CreateMul(left, right));
   }

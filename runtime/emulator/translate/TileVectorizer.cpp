@@ -6,6 +6,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <vector>
@@ -18,25 +19,64 @@ using llvm::Value;
 namespace {
 
 constexpr size_t kLanes = 8;
+constexpr llvm::StringRef kDotProduct = kDotProductPrefix;
 
 using Values = std::vector<Value *>;
 
 // fma k+1 adds to what fma k gave; all in one block.
-using Chain = std::vector<llvm::IntrinsicInst *>;
+using Chain = std::vector<llvm::CallInst *>;
 
-llvm::IntrinsicInst *asMultiplyAdd(Value *value) {
-  auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(value);
-  bool is = call && call->getIntrinsicID() == llvm::Intrinsic::fma &&
-            call->getType()->isFloatTy();
+// fma, or a dot product of bytes: adds a product of operands 0 and 1 to
+// operand 2.
+llvm::CallInst *asMultiplyAdd(Value *value) {
+  auto *call = llvm::dyn_cast<llvm::CallInst>(value);
+  llvm::Function *callee = call ? call->getCalledFunction() : nullptr;
+  if (!callee)
+    return nullptr;
+  bool is = callee->getIntrinsicID() == llvm::Intrinsic::fma
+                ? call->getType()->isFloatTy()
+                : callee->getName().starts_with(kDotProduct);
   return is ? call : nullptr;
 }
 
+// Byte i of each 32-bit lane, extended.
+Value *byteOf(llvm::IRBuilder<> &builder, Value *value, unsigned i,
+              bool isSigned) {
+  value = builder.CreateShl(value, 24 - 8 * i);
+  return isSigned ? builder.CreateAShr(value, 24)
+                  : builder.CreateLShr(value, 24);
+}
+
+// The last two letters of a dot product's name: the signs of its factors.
+bool isSignedFactor(const llvm::Function &callee, unsigned factor) {
+  return callee.getName()[kDotProduct.size() + factor] == 's';
+}
+
+// What a dot product that is no lane of a tile becomes.
+void expandDotProduct(llvm::CallInst *call) {
+  llvm::IRBuilder<> builder(call);
+  llvm::Type *bytes = llvm::FixedVectorType::get(builder.getInt8Ty(), 4);
+  llvm::Type *words = llvm::FixedVectorType::get(builder.getInt32Ty(), 4);
+  Value *factors[2];
+  for (unsigned i = 0; i < 2; ++i) {
+    Value *value = builder.CreateBitCast(call->getArgOperand(i), bytes);
+    factors[i] = isSignedFactor(*call->getCalledFunction(), i)
+                     ? builder.CreateSExt(value, words)
+                     : builder.CreateZExt(value, words);
+  }
+  Value *sum =
+      builder.CreateAddReduce(builder.CreateMul(factors[0], factors[1]));
+  call->replaceAllUsesWith(builder.CreateAdd(sum, call->getArgOperand(2)));
+  call->eraseFromParent();
+}
+
 // The only user, if it is an fma of the same block that adds to `fma`.
-llvm::IntrinsicInst *nextInChain(llvm::IntrinsicInst *fma) {
+llvm::CallInst *nextInChain(llvm::CallInst *fma) {
   if (!fma->hasOneUse())
     return nullptr;
-  llvm::IntrinsicInst *user = asMultiplyAdd(*fma->user_begin());
+  llvm::CallInst *user = asMultiplyAdd(*fma->user_begin());
   bool follows = user && user->getParent() == fma->getParent() &&
+                 user->getCalledFunction() == fma->getCalledFunction() &&
                  user->getArgOperand(2) == fma &&
                  user->getArgOperand(0) != fma && user->getArgOperand(1) != fma;
   return follows ? user : nullptr;
@@ -54,6 +94,9 @@ private:
   bool canMove(const std::vector<Chain> &chains) const;
   Value *lanesOf(const Values &scalars);
   Value *splatOf(Value *scalar);
+  const std::array<Value *, 4> &bytesOf(Value *vector, bool isSigned);
+  Value *multiplyAdd(llvm::CallInst *scalar, llvm::Instruction *before,
+                     Value *splat, Value *vector, Value *sum, unsigned shared);
   Value *accumulator(const std::vector<Chain> &chains,
                      llvm::Instruction *before, llvm::PHINode *&phi);
   llvm::Instruction *afterAll(const Values &scalars) const;
@@ -61,17 +104,18 @@ private:
   BasicBlock &block;
   std::vector<Chain> chains;
   std::map<Values, Value *> vectors; // built in this block
+  std::map<std::pair<Value *, bool>, std::array<Value *, 4>> bytes;
   // Erased at the end: `vectors` knows values by their addresses.
   std::vector<llvm::Instruction *> dead;
-  llvm::Type *type = nullptr;
+  llvm::Type *type = nullptr; // of the vectors of the lanes at work
 };
 
 void BlockTiles::collectChains() {
   for (llvm::Instruction &instruction : block) {
-    llvm::IntrinsicInst *fma = asMultiplyAdd(&instruction);
+    llvm::CallInst *fma = asMultiplyAdd(&instruction);
     if (!fma)
       continue;
-    llvm::IntrinsicInst *before = asMultiplyAdd(fma->getArgOperand(2));
+    llvm::CallInst *before = asMultiplyAdd(fma->getArgOperand(2));
     if (before && before->getParent() == &block && nextInChain(before) == fma)
       continue; // inside a chain
     Chain chain;
@@ -86,8 +130,8 @@ std::map<Values, std::vector<Chain>>
 BlockTiles::groupBy(unsigned shared) const {
   std::map<Values, std::vector<Chain>> groups;
   for (const Chain &chain : chains) {
-    Values key;
-    for (llvm::IntrinsicInst *fma : chain)
+    Values key{chain.front()->getCalledFunction()};
+    for (llvm::CallInst *fma : chain)
       key.push_back(fma->getArgOperand(shared));
     groups[key].push_back(chain);
   }
@@ -195,9 +239,42 @@ bool BlockTiles::canMove(const std::vector<Chain> &lanes) const {
   return true;
 }
 
+// The four bytes of each lane, made once and next to the vector.
+const std::array<Value *, 4> &BlockTiles::bytesOf(Value *vector,
+                                                  bool isSigned) {
+  std::array<Value *, 4> &all = bytes[{vector, isSigned}];
+  if (all[0])
+    return all;
+  auto *made = llvm::dyn_cast<llvm::Instruction>(vector);
+  llvm::Instruction *at = !made ? &*block.getFirstInsertionPt()
+                          : llvm::isa<llvm::PHINode>(made)
+                              ? &*made->getParent()->getFirstInsertionPt()
+                              : made->getNextNode();
+  llvm::IRBuilder<> builder(at);
+  for (unsigned i = 0; i < 4; ++i)
+    all[i] = byteOf(builder, vector, i, isSigned);
+  return all;
+}
+
+Value *BlockTiles::multiplyAdd(llvm::CallInst *scalar,
+                               llvm::Instruction *before, Value *splat,
+                               Value *vector, Value *sum, unsigned shared) {
+  llvm::IRBuilder<> builder(before);
+  llvm::Function &callee = *scalar->getCalledFunction();
+  if (callee.isIntrinsic())
+    return builder.CreateIntrinsic(llvm::Intrinsic::fma, {type},
+                                   {splat, vector, sum});
+  const auto &left = bytesOf(splat, isSignedFactor(callee, shared));
+  const auto &right = bytesOf(vector, isSignedFactor(callee, 1 - shared));
+  for (unsigned i = 0; i < 4; ++i)
+    sum = builder.CreateAdd(sum, builder.CreateMul(left[i], right[i]));
+  return sum;
+}
+
 bool BlockTiles::vectorize(const std::vector<Chain> &lanes, unsigned shared) {
   if (!canMove(lanes))
     return false;
+  type = llvm::FixedVectorType::get(lanes[0][0]->getType(), kLanes);
   size_t length = lanes[0].size();
   std::vector<llvm::Instruction *> places; // of step k
   for (size_t k = 0; k < length; ++k) {
@@ -215,9 +292,7 @@ bool BlockTiles::vectorize(const std::vector<Chain> &lanes, unsigned shared) {
       factors.push_back(chain[k]->getArgOperand(1 - shared));
     Value *vector = lanesOf(factors);
     Value *splat = splatOf(lanes[0][k]->getArgOperand(shared));
-    llvm::IRBuilder<> builder(places[k]);
-    sum = builder.CreateIntrinsic(llvm::Intrinsic::fma, {type},
-                                  {splat, vector, sum});
+    sum = multiplyAdd(lanes[0][k], places[k], splat, vector, sum, shared);
   }
   if (phi) {
     auto *model = llvm::cast<llvm::PHINode>(lanes[0].front()->getArgOperand(2));
@@ -318,13 +393,18 @@ unsigned vectorizeTiles(llvm::Function &function) {
   llvm::ReversePostOrderTraversal<llvm::Function *> order(&function);
   for (BasicBlock *block : order)
     replaced += BlockTiles(*block).run();
+  for (BasicBlock &block : function)
+    for (llvm::Instruction &instruction : llvm::make_early_inc_range(block)) {
+      llvm::CallInst *call = asMultiplyAdd(&instruction);
+      if (call && !call->getCalledFunction()->isIntrinsic())
+        expandDotProduct(call);
+    }
   return replaced;
 }
 
 llvm::PreservedAnalyses TileVectorizer::run(llvm::Function &function,
                                             llvm::FunctionAnalysisManager &) {
-  if (!vectorizeTiles(function))
-    return llvm::PreservedAnalyses::all();
+  vectorizeTiles(function);
   llvm::PreservedAnalyses preserved;
   preserved.preserveSet<llvm::CFGAnalyses>();
   return preserved;

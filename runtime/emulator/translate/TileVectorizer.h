@@ -13,12 +13,17 @@
 
 namespace pascaline::emulator {
 
+// dp4a is a call until the tiles are found: i32 (i32 a, i32 b, i32 c) of this
+// name and two letters, 's' or 'u', for the signs of a and b. The pass leaves
+// none.
+inline constexpr char kDotProductPrefix[] = "pascaline.dp4a.";
+
 struct TileVectorizer : llvm::PassInfoMixin<TileVectorizer> {
   llvm::PreservedAnalyses run(llvm::Function &function,
                               llvm::FunctionAnalysisManager &);
 };
 
-// How many scalar multiply-adds became lanes.
+// How many scalar multiply-adds and dot products became lanes.
 unsigned vectorizeTiles(llvm::Function &function);
 
 } // namespace pascaline::emulator
