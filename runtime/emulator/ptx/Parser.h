@@ -51,10 +51,11 @@ private:
     std::unordered_map<std::string_view, Meaning> names;
   };
 
-  // Parser.cpp: the module, functions, statements.
+  // Parser.cpp
   bool parseHeader();
   bool parseTopLevel();
   bool skipSection();
+  // ParserFunctions.cpp
   bool parseFunction(bool isEntry);
   bool parseFunctionParams(Function &function, bool results);
   bool parsePerformanceDirectives(Function &function);
