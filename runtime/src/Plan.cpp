@@ -72,8 +72,10 @@ private:
   }
 
   // FlatBuffers' verifier looks at where a vector starts, not at its elements.
+  // An empty one (a scalar's shape) ends where it likes.
   template <class T> void requireAligned(const T &vector) const {
-    if (reinterpret_cast<uintptr_t>(vector.Data()) % sizeof(uint64_t) != 0)
+    if (vector.size() > 0 &&
+        reinterpret_cast<uintptr_t>(vector.Data()) % sizeof(uint64_t) != 0)
       wrong("the plan has 64-bit numbers at odd addresses");
   }
 

@@ -128,6 +128,20 @@ TEST(Artifact, OfNothingButInputsIsAccepted) {
             "");
 }
 
+// The plan's offsets move with the names' lengths, so a scalar's shape, an
+// empty vector of 64-bit numbers, meets every alignment.
+TEST(Artifact, OfScalarsIsAccepted) {
+  for (size_t length = 1; length <= 8; ++length)
+    EXPECT_EQ(refusal(withContents([&](ArtifactContents &contents) {
+                for (artifact::Tensor &input : contents.inputs) {
+                  input.name += std::string(length, 'x');
+                  input.shape.clear();
+                  contents.buffers[input.buffer].bytes = sizeof(float);
+                }
+              })),
+              "");
+}
+
 TEST(Artifact, WriterRefusesWhatTheFormatCannotSay) {
   AddSample sample;
   std::string bytes, error;
