@@ -147,8 +147,11 @@ void ExpressionEmitter::store(Value pointer, Type element,
             loc, all, toStored(values[first + w], element),
             builder.create<arith::ConstantIntOp>(loc, w, 32));
     }
-    builder.create<LLVM::StoreOp>(loc, all, address(pointer, stored, at[first]),
-                                  bytes * width);
+    Value to = address(pointer, stored, at[first]);
+    if (storer)
+      storer(all, to);
+    else
+      builder.create<LLVM::StoreOp>(loc, all, to, bytes * width);
     first += width;
   }
 }

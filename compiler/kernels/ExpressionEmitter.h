@@ -29,6 +29,7 @@
 #include "compiler/ir/Shapes.h"
 #include "compiler/kernels/AffineIndex.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -77,6 +78,12 @@ public:
   void storeResults(llvm::ArrayRef<TensorIndex> at,
                     llvm::ArrayRef<mlir::Value> elements);
 
+  /// The same, from the result of any op of the body that all results depend
+  /// on.
+  void storeResultsAfter(mlir::Operation *producer,
+                         llvm::ArrayRef<TensorIndex> at,
+                         llvm::ArrayRef<mlir::Value> elements);
+
   /// Stores the results of a group without anchor at indices of their common
   /// shape.
   void storeResults(llvm::ArrayRef<TensorIndex> at);
@@ -88,6 +95,11 @@ public:
   void store(mlir::Value pointer, mlir::Type element,
              llvm::ArrayRef<AffineIndex> at,
              llvm::ArrayRef<mlir::Value> values);
+
+  /// Replaces the emission of each store (value, address), for kernels whose
+  /// stores happen under a condition; null: plain stores again.
+  using Storer = std::function<void(mlir::Value, mlir::Value)>;
+  void setStorer(Storer emit) { storer = std::move(emit); }
 
   /// Conversion between an element type as stored in memory and its compute
   /// type.
@@ -135,6 +147,7 @@ private:
   llvm::DenseMap<mlir::Value, unsigned> numbers; ///< of body values, for keys
   std::map<std::vector<int64_t>, mlir::Value> memo;
   std::string firstProblem;
+  Storer storer;
 };
 
 } // namespace pascaline

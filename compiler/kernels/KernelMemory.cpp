@@ -88,7 +88,7 @@ namespace {
 /// register.
 struct Spelling {
   StringRef type, constraint, zero;
-  Type held; ///< what the register holds; differs for f16
+  Type held; ///< what the register holds; differs for f16 and bytes
 };
 } // namespace
 
@@ -99,6 +99,8 @@ static Spelling spell(Type scalar) {
   if (scalar.isF64())
     return {"f64", "d", "mov.f64 ${0}, 0d0000000000000000;", scalar};
   switch (scalar.getIntOrFloatBitWidth()) {
+  case 8:
+    return {"b8", "h", "mov.b16 ${0}, 0;", IntegerType::get(context, 16)};
   case 16:
     return {"b16", "h", "mov.b16 ${0}, 0;", IntegerType::get(context, 16)};
   case 32:
@@ -106,7 +108,7 @@ static Spelling spell(Type scalar) {
   case 64:
     return {"b64", "l", "mov.b64 ${0}, 0;", scalar};
   default:
-    llvm_unreachable("predicated accesses are of 16, 32 or 64 bits");
+    llvm_unreachable("predicated accesses are of 8 to 64 bits");
   }
 }
 
@@ -157,7 +159,9 @@ Value KernelBuilder::guardedLoad(Value condition, Value pointer, int64_t bytes,
     Value value = assembly.getRes();
     if (lanes > 1)
       value = create<LLVM::ExtractValueOp>(value, i);
-    if (spelling.held != scalar)
+    if (scalar.isInteger(8))
+      value = create<arith::TruncIOp>(scalar, value);
+    else if (spelling.held != scalar)
       value = create<LLVM::BitcastOp>(scalar, value);
     values.push_back(value);
   }
@@ -177,7 +181,9 @@ void KernelBuilder::storeIf(Value condition, Value value, Value pointer) {
   SmallVector<Value> operands = {condition, pointer};
   for (int64_t i = 0; i < lanes; ++i) {
     Value lane = vector ? extract(value, i) : value;
-    if (spelling.held != scalar)
+    if (scalar.isInteger(8))
+      lane = create<arith::ExtUIOp>(spelling.held, lane);
+    else if (spelling.held != scalar)
       lane = create<LLVM::BitcastOp>(spelling.held, lane);
     operands.push_back(lane);
     constraints += ("," + spelling.constraint).str();

@@ -46,7 +46,7 @@ TEST(Tile, ImpossibleOnesSayWhy) {
             }),
             "64 threads do not share stages of 64 and 32 128-bit words evenly");
   EXPECT_EQ(problem([](Tile &t) { t.order.step = 2; }),
-            "an emission step of 2 skips some of 8 multiply-adds");
+            "an emission step of 2 skips some of 4 multiply-adds");
 }
 
 TEST(Tile, AnOrderEmitsEachMultiplyAddOnce) {

@@ -11,39 +11,52 @@
 
 namespace pascaline {
 
-/// Instructions that a thread issues to stage one operand's tile.
-static double stagingInstructions(const Operand &operand, int64_t tileX,
-                                  const Tile &tile) {
+namespace {
+/// What a thread does to stage one operand's tile.
+struct Staging {
+  double instructions;
+  int64_t registers; ///< elements under way, and loop-carried state
+};
+} // namespace
+
+static Staging stagingOf(const Operand &operand, int64_t tileX,
+                         const Tile &tile) {
   OperandPlan plan = planOperand(operand, tileX, tile.bk, tile.threads());
-  double loads = plan.columnsPerThread * plan.rowsPerThread;
-  double stores = loads * (plan.alongK > 1 ? plan.alongK : 1);
-  double zeroing =
-      plan.guard == OperandPlan::None ? 0 : loads * plan.alongX * plan.alongK;
-  double entries =
-      plan.walk == OperandPlan::Linear
-          ? 2
-          : plan.entriesPerThread() * (1 + 4 * plan.columnsPerThread);
-  return loads + stores + zeroing + entries;
+  int64_t loads = plan.columnsPerThread * plan.rowsPerThread;
+  int64_t elements = loads * plan.alongX * plan.alongK;
+  int64_t stores = plan.alongK > 1 ? elements : loads;
+  bool table = plan.walk != OperandPlan::Linear;
+  int64_t entries = table ? plan.entriesPerThread() : 0;
+  Staging staging;
+  staging.instructions =
+      loads + stores + (plan.guard == OperandPlan::None ? 0 : elements) +
+      (table ? entries * (1 + 4 * plan.columnsPerThread) : 2);
+  staging.registers = elements + 2 * plan.columnsPerThread +
+                      (table ? 2 + plan.words * entries : 0) +
+                      (plan.guard == OperandPlan::Mask ? 1 : 0);
+  return staging;
 }
 
-/// The share of issue slots left to multiply-adds; 0.96 stands for the bank
-/// conflicts that remain less the instructions issued in pairs.
+/// A thread's sums, two sets of fragments, staged elements and addresses.
+static int64_t registersOf(const Contraction &c) {
+  constexpr int64_t kOther = 16;
+  const Tile &t = c.tile;
+  return t.tm * t.tn + 2 * (t.tm + t.tn) + stagingOf(c.a, t.bm, t).registers +
+         stagingOf(c.b, t.bn, t).registers + kOther;
+}
+
+/// The share of issue slots left to multiply-adds.
 static double issueShare(const Contraction &c) {
   const Tile &t = c.tile;
   double math = t.tm * t.tn * t.bk;
   double reads = t.bk * (t.tm + t.tn) / 4;
-  double staging =
-      stagingInstructions(c.a, t.bm, t) + stagingInstructions(c.b, t.bn, t);
+  double staging = stagingOf(c.a, t.bm, t).instructions +
+                   stagingOf(c.b, t.bn, t).instructions;
   constexpr double kLoop = 10;
-  return 0.96 * math / (math + reads + staging + kLoop);
-}
-
-static int64_t residentBlocks(const Tile &tile) {
-  // A thread's sums, two sets of fragments, staged elements and addresses.
-  int64_t registers = tile.tm * tile.tn + 2 * (tile.tm + tile.tn) + 30;
-  return std::min({Chip::kRegisters / (registers * tile.threads()),
-                   Chip::kSharedBytesTotal / tile.sharedBytes(),
-                   Chip::kMaxWarps * 32 / tile.threads(), Chip::kMaxBlocks});
+  // The bank conflicts that remain, less the instructions issued in pairs; a
+  // register limit that binds costs many more.
+  bool binds = t.minBlocks * t.threads() * registersOf(c) > Chip::kRegisters;
+  return (binds ? 0.8 : 1) * math / (math + reads + staging + kLoop);
 }
 
 double estimateCycles(const Contraction &c, const Chip &chip) {
@@ -55,7 +68,7 @@ double estimateCycles(const Contraction &c, const Chip &chip) {
   int64_t onBusiest = llvm::divideCeil(blocks, chip.multiprocessors);
   double depth = llvm::divideCeil(c.tilesK(), c.slices) * t.bk;
   double work = onBusiest * t.bm * t.bn * depth / Chip::kLanes;
-  double warps = std::min(onBusiest, residentBlocks(t)) * t.threads() / 32;
+  double warps = onBusiest * t.threads() / 32;
   double issue = work / issueShare(c) * (1 + 3.75 / warps);
 
   double batch = c.batchCount(), k = c.k, output = batch * c.m * c.n * 4;
@@ -72,6 +85,10 @@ double estimateCycles(const Contraction &c, const Chip &chip) {
   double memory =
       (sizeOf(c.a, c.m) + sizeOf(c.b, c.n) + output) / bytesPerCycle;
 
+  // Each block reads its operands' tiles through L2.
+  double tiles = blocks * (t.bm + t.bn) * depth * storageBytes(c.a.element) /
+                 kL2BytesPerCycle;
+
   double slices = 0;
   if (c.slices > 1) {
     // Written by all, read back by a tile's last block alone.
@@ -82,7 +99,8 @@ double estimateCycles(const Contraction &c, const Chip &chip) {
     slices = kFence + blocks * tileBytes / kL2BytesPerCycle +
              tilesOnBusiest * c.slices * tileBytes / kSmBytesPerCycle;
   }
-  return std::max(issue, memory) + output / kL2BytesPerCycle + kStart + slices;
+  return std::max({issue, memory, tiles}) + output / kL2BytesPerCycle + kStart +
+         slices;
 }
 
 Contraction

@@ -1,13 +1,14 @@
 // Cost - how long a contraction will take, and the tile and slices to use.
 //
-// cycles = max(issue, memory) + output + start + slices, where
+// cycles = max(issue, memory, tiles) + output + start + slices, where
 //   issue   busiest SM's multiply-adds over its lanes, over the share of issue
 //           slots that multiply-adds get, and longer by 3.75 / warps on it
 //   memory  bytes that must move over device memory's rate
+//   tiles   bytes that all blocks read over L2's rate
 //   output  bytes written over L2's rate
 //   slices  partial sums written to and read back from L2, and the wait
-// The first three terms were fitted to 28 cycle-simulated kernels of batch-1
-// layers (7.7 % rms); the last is an estimate.
+// Issue, memory, output and start were fitted to 28 cycle-simulated kernels of
+// batch-1 layers (7.7 % rms); the others are estimates.
 //
 // Test: test/compiler/TileTest.cpp
 #pragma once

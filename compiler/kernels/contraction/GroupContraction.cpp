@@ -55,8 +55,8 @@ static void emitEpilogue(GroupKernel &kernel, const GroupContraction &g,
   int64_t width = output.sums.size();
   AffineIndex first =
       g.row(batch, indexOf(output.m, 1)) + indexOf(output.n, width);
-  auto type =
-      cast<RankedTensorType>(FusedOp(g.group).getAnchor()->getResult(0).getType());
+  auto type = cast<RankedTensorType>(
+      FusedOp(g.group).getAnchor()->getResult(0).getType());
   std::vector<TensorIndex> at;
   for (int64_t i = 0; i < width; ++i)
     at.push_back(TensorIndex::linear(type.getShape(), first + AffineIndex(i)));
@@ -100,15 +100,17 @@ FailureOr<GeneratedKernel> generateContraction(const GroupContraction &g,
   ContractionPointers pointers = {kernel.input(g.a.view.operand),
                                   kernel.input(g.b.view.operand),
                                   kernel.workspace(), kernel.counters()};
-  emitContraction(b, c, pointers,
-                  [&](KernelBuilder &b, const OutputGroup &output) {
-                    if (!output.inside)
-                      return emitEpilogue(kernel, g, c, output);
-                    b.branchIf(output.inside, [&] {
-                      ExpressionEmitter::Scope scope(kernel.emitter());
-                      emitEpilogue(kernel, g, c, output);
-                    });
-                  });
+  emitContraction(
+      b, c, pointers, [&](KernelBuilder &b, const OutputGroup &output) {
+        // Predicated stores rather than branches: all that the epilogue reads
+        // can be under way at once.
+        if (Value inside = output.inside)
+          kernel.emitter().setStorer([&b, inside](Value value, Value pointer) {
+            b.storeIf(inside, value, pointer);
+          });
+        emitEpilogue(kernel, g, c, output);
+        kernel.emitter().setStorer(nullptr);
+      });
   return kernel.finish(c.grid(), c.text());
 }
 
