@@ -46,12 +46,14 @@ bool isConstantOnly(Value value) {
   return true;
 }
 
-/// Whether a user reads a constant better as a literal of the code.
+/// Whether a user reads a constant better as a literal of the code. Anchors
+/// want memory, which they pack; all but pad, for its fill.
 static bool isLiteral(Value operand, Operation *user) {
   ElementsAttr value = constantValue(operand);
   if (!value || !value.isSplat())
     return false;
-  return countElements(operand) == 1 || isFusable(user);
+  auto pad = dyn_cast<PadOp>(user);
+  return isFusable(user) || (pad && operand == pad.getFill());
 }
 
 /// Copies `op` to the builder's place. `input` gives the block argument of an

@@ -52,3 +52,17 @@ func.func @evenly_spaced_indices_are_a_slice(%x: tensor<3x5x2xf32>) -> (tensor<3
   %c = pascaline.gather %x, %some {axis = 1 : i64} : tensor<3x5x2xf32>, tensor<3xi64>
   return %a, %b, %c : tensor<3x2xf32>, tensor<3x2x2xf32>, tensor<3x3x2xf32>
 }
+
+// CHECK-LABEL: @over_nothing
+// CHECK-DAG: pascaline.constant dense<0.000000e+00> : tensor<2x3xf32>
+// CHECK-DAG: pascaline.constant dense<0.000000e+00> : tensor<1x4x2xf32>
+// CHECK-DAG: pascaline.constant dense<1> : tensor<1x2xi32>
+// CHECK-DAG: pascaline.constant dense<0xFF800000> : tensor<2x1xf32>
+// CHECK-NOT: pascaline.{{matmul|conv|reduce}}
+func.func @over_nothing(%a: tensor<2x0xf32>, %b: tensor<0x3xf32>, %x: tensor<1x0x2xf32>, %w: tensor<4x0x1xf32>, %i: tensor<0x2xi32>) -> (tensor<2x3xf32>, tensor<1x4x2xf32>, tensor<1x2xi32>, tensor<2x1xf32>) {
+  %m = pascaline.matmul %a, %b : tensor<2x0xf32>, tensor<0x3xf32>
+  %c = pascaline.conv %x, %w {strides = array<i64: 1>, dilations = array<i64: 1>, pads_begin = array<i64: 0>, pads_end = array<i64: 0>, groups = 1 : i64} : tensor<1x0x2xf32>, tensor<4x0x1xf32>
+  %p = pascaline.reduce prod %i {axes = array<i64: 0>} : tensor<0x2xi32>
+  %l = pascaline.reduce max %a {axes = array<i64: 1>} : tensor<2x0xf32>
+  return %m, %c, %p, %l : tensor<2x3xf32>, tensor<1x4x2xf32>, tensor<1x2xi32>, tensor<2x1xf32>
+}

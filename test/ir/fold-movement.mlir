@@ -48,6 +48,20 @@ func.func @constants_are_padded() -> (tensor<6xi32>, tensor<6xi32>, tensor<6xi32
   return %a, %b, %c, %d : tensor<6xi32>, tensor<6xi32>, tensor<6xi32>, tensor<6xi32>
 }
 
+// CHECK-LABEL: @padding_longer_than_the_tensor_repeats
+// CHECK: pascaline.constant dense<[2, 1, 2, 1, 2, 1, 2]>
+// CHECK: pascaline.constant dense<[1, 2, 1, 2, 1, 2, 1]>
+// CHECK: pascaline.constant dense<5> : tensor<7xi32>
+func.func @padding_longer_than_the_tensor_repeats() -> (tensor<7xi32>, tensor<7xi32>, tensor<7xi32>) {
+  %x = pascaline.constant dense<[1, 2]> : tensor<2xi32>
+  %o = pascaline.constant dense<[5]> : tensor<1xi32>
+  %f = pascaline.constant dense<9> : tensor<i32>
+  %a = pascaline.pad reflect %x, %f {low = array<i64: 3>, high = array<i64: 2>} : tensor<2xi32>, tensor<i32>
+  %b = pascaline.pad wrap %x, %f {low = array<i64: 2>, high = array<i64: 3>} : tensor<2xi32>, tensor<i32>
+  %c = pascaline.pad reflect %o, %f {low = array<i64: 3>, high = array<i64: 3>} : tensor<1xi32>, tensor<i32>
+  return %a, %b, %c : tensor<7xi32>, tensor<7xi32>, tensor<7xi32>
+}
+
 // CHECK-LABEL: @what_moves_nothing_goes
 // CHECK-SAME: (%[[X:.*]]: tensor<2x3xf32>)
 // CHECK-NEXT: return %[[X]], %[[X]], %[[X]], %[[X]], %[[X]], %[[X]], %[[X]]

@@ -88,9 +88,9 @@ func.func @negative(%x: tensor<2xf32>, %fill: tensor<f32>) {
 
 // -----
 
-func.func @reflect(%x: tensor<2xf32>, %fill: tensor<f32>) {
-  // expected-error@+1 {{dimension 0: reflect padding of 2 needs more than its 2 elements}}
-  %y = pascaline.pad reflect %x, %fill {low = array<i64: 2>, high = array<i64: 1>} : tensor<2xf32>, tensor<f32>
+func.func @reflect(%x: tensor<0xf32>, %fill: tensor<f32>) {
+  // expected-error@+1 {{dimension 0: reflect padding repeats elements, but x has none}}
+  %y = pascaline.pad reflect %x, %fill {low = array<i64: 2>, high = array<i64: 1>} : tensor<0xf32>, tensor<f32>
   return
 }
 

@@ -22,8 +22,16 @@ static int64_t product(ArrayRef<int64_t> values) {
   return result;
 }
 
-//===- matmul
-//--------------------------------------------------------------===//
+/// A sum over nothing is zero, which no kernel needs to compute.
+static OpFoldResult foldEmptySum(Value result, int64_t summands) {
+  auto type = cast<RankedTensorType>(result.getType());
+  if (summands != 0 || type.getEncoding() || type.getNumElements() == 0)
+    return {};
+  return DenseElementsAttr::get(
+      type, FloatAttr::get(type.getElementType(), 0.0).getValue());
+}
+
+//===- matmul -----------------------------------------------------------===//
 
 LogicalResult MatMulOp::inferReturnTypes(MLIRContext *context,
                                          std::optional<Location> location,
@@ -58,14 +66,18 @@ LogicalResult MatMulOp::inferReturnTypes(MLIRContext *context,
   return addResult(location, *batch, elementOf(a), results);
 }
 
-int64_t MatMulOp::countFlops() {
-  auto aShape = shapeOf(getA());
-  int64_t k = getTransposeA() ? aShape[aShape.size() - 2] : aShape.back();
-  return 2 * k * countOf(getY());
+static int64_t depthOf(MatMulOp op) {
+  auto shape = shapeOf(op.getA());
+  return op.getTransposeA() ? shape[shape.size() - 2] : shape.back();
 }
 
-//===- windows
-//-------------------------------------------------------------===//
+OpFoldResult MatMulOp::fold(FoldAdaptor adaptor) {
+  return foldEmptySum(getY(), depthOf(*this));
+}
+
+int64_t MatMulOp::countFlops() { return 2 * depthOf(*this) * countOf(getY()); }
+
+//===- windows ----------------------------------------------------------===//
 
 namespace {
 /// The attributes that conv and the pools have in common.
@@ -148,6 +160,10 @@ LogicalResult ConvOp::inferReturnTypes(MLIRContext *context,
   if (failed(addWindows(location, xShape.drop_front(2), windows, shape)))
     return failure();
   return addResult(location, shape, elementOf(x), results);
+}
+
+OpFoldResult ConvOp::fold(FoldAdaptor adaptor) {
+  return foldEmptySum(getY(), product(shapeOf(getW()).drop_front()));
 }
 
 int64_t ConvOp::countFlops() {

@@ -23,6 +23,7 @@ def Pascaline_MatMulOp : Pascaline_AnchorOp<"matmul"> {
                        UnitAttr:$transpose_a, UnitAttr:$transpose_b);
   let results = (outs Pascaline_FloatTensor:$y);
   let assemblyFormat = "$a `,` $b attr-dict `:` type($a) `,` type($b)";
+  let hasFolder = 1;
   let hasCanonicalizeMethod = 1;
 }
 
@@ -45,6 +46,7 @@ def Pascaline_ConvOp : Pascaline_AnchorOp<"conv"> {
                        I64Attr:$groups);
   let results = (outs Pascaline_FloatTensor:$y);
   let assemblyFormat = "$x `,` $w attr-dict `:` type($x) `,` type($w)";
+  let hasFolder = 1;
 }
 
 def Pascaline_MaxPoolOp : Pascaline_AnchorOp<"max_pool"> {

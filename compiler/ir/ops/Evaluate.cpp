@@ -183,6 +183,33 @@ ElementsAttr evaluatePointwise(Operation *op, ArrayRef<Attribute> operands) {
   return cast<DenseElementsAttr>(makeElements(one, result)).resizeSplat(type);
 }
 
+ElementsAttr reduceOfNothing(ReduceOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  Type element = type.getElementType();
+  ReduceKind kind = op.getKind();
+  if (type.getEncoding() || type.getNumElements() == 0)
+    return {};
+  if (auto number = dyn_cast<FloatType>(element)) {
+    const llvm::fltSemantics &form = number.getFloatSemantics();
+    APFloat value = kind == ReduceKind::sum ? APFloat::getZero(form)
+                    : kind == ReduceKind::prod
+                        ? APFloat::getOne(form)
+                        : APFloat::getInf(form, kind == ReduceKind::max);
+    return DenseElementsAttr::get(type, value);
+  }
+  unsigned width = element.getIntOrFloatBitWidth();
+  bool isUnsigned = element.isUnsignedInteger();
+  APInt least =
+      isUnsigned ? APInt::getMinValue(width) : APInt::getSignedMinValue(width);
+  APInt most =
+      isUnsigned ? APInt::getMaxValue(width) : APInt::getSignedMaxValue(width);
+  return DenseElementsAttr::get(type, kind == ReduceKind::sum ? APInt(width, 0)
+                                      : kind == ReduceKind::prod
+                                          ? APInt(width, 1)
+                                      : kind == ReduceKind::max ? least
+                                                                : most);
+}
+
 ElementsAttr evaluateReduce(ReduceOp op, ElementsAttr x) {
   auto from = cast<RankedTensorType>(x.getType());
   auto type = cast<RankedTensorType>(op.getType());

@@ -25,4 +25,8 @@ mlir::ElementsAttr evaluatePointwise(mlir::Operation *op,
 /// is its own.
 mlir::ElementsAttr evaluateReduce(ReduceOp op, mlir::ElementsAttr x);
 
+/// The value of a reduction over no element, whatever the operand; null where
+/// the result has none either.
+mlir::ElementsAttr reduceOfNothing(ReduceOp op);
+
 } // namespace pascaline::detail

@@ -30,8 +30,7 @@ static LogicalResult checkAxis(std::optional<Location> location, int64_t axis,
                            ", but is ", axis);
 }
 
-//===- constant
-//------------------------------------------------------------===//
+//===- constant ---------------------------------------------------------===//
 
 LogicalResult ConstantOp::inferReturnTypes(MLIRContext *context,
                                            std::optional<Location> location,
@@ -45,8 +44,7 @@ LogicalResult ConstantOp::inferReturnTypes(MLIRContext *context,
   return success();
 }
 
-//===- transpose
-//-----------------------------------------------------------===//
+//===- transpose --------------------------------------------------------===//
 
 LogicalResult TransposeOp::inferReturnTypes(MLIRContext *context,
                                             std::optional<Location> location,
@@ -69,8 +67,7 @@ LogicalResult TransposeOp::inferReturnTypes(MLIRContext *context,
   return addResult(location, result, elementOf(adaptor.getX()), results);
 }
 
-//===- reshape, broadcast
-//--------------------------------------------------===//
+//===- reshape, broadcast -----------------------------------------------===//
 
 static LogicalResult checkSameElement(Operation *op) {
   Type x = elementOf(op->getOperand(0)), y = elementOf(op->getResult(0));
@@ -102,8 +99,7 @@ LogicalResult BroadcastOp::verify() {
   return checkSameElement(*this);
 }
 
-//===- slice
-//---------------------------------------------------------------===//
+//===- slice ------------------------------------------------------------===//
 
 LogicalResult SliceOp::inferReturnTypes(MLIRContext *context,
                                         std::optional<Location> location,
@@ -134,8 +130,7 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *context,
   return addResult(location, sizes, elementOf(adaptor.getX()), results);
 }
 
-//===- concat
-//--------------------------------------------------------------===//
+//===- concat -----------------------------------------------------------===//
 
 LogicalResult ConcatOp::inferReturnTypes(MLIRContext *context,
                                          std::optional<Location> location,
@@ -172,8 +167,7 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *context,
 
 int64_t ConcatOp::countFlops() { return 0; }
 
-//===- pad
-//-----------------------------------------------------------------===//
+//===- pad --------------------------------------------------------------===//
 
 LogicalResult PadOp::inferReturnTypes(MLIRContext *context,
                                       std::optional<Location> location,
@@ -197,16 +191,10 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *context,
       return emitOptionalError(location, "dimension ", d,
                                ": padding must be 0 to 2147483647, but is ",
                                low[d], " and ", high[d]);
-    PadMode mode = adaptor.getMode();
-    int64_t limit = mode == PadMode::reflect ? shape[d] - 1
-                    : mode == PadMode::wrap  ? shape[d]
-                                             : kMost;
-    if (mode == PadMode::edge && shape[d] == 0)
-      limit = 0;
-    if (most > std::max<int64_t>(limit, 0))
+    if (adaptor.getMode() != PadMode::constant && shape[d] == 0 && most > 0)
       return emitOptionalError(location, "dimension ", d, ": ",
-                               stringifyPadMode(mode), " padding of ", most,
-                               " needs more than its ", shape[d], " elements");
+                               stringifyPadMode(adaptor.getMode()),
+                               " padding repeats elements, but x has none");
     shape[d] += low[d] + high[d];
   }
   return addResult(location, shape, element, results);
@@ -214,8 +202,7 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *context,
 
 int64_t PadOp::countFlops() { return 0; }
 
-//===- gather
-//--------------------------------------------------------------===//
+//===- gather -----------------------------------------------------------===//
 
 LogicalResult GatherOp::inferReturnTypes(MLIRContext *context,
                                          std::optional<Location> location,

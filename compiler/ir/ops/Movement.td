@@ -78,7 +78,7 @@ def Pascaline_PadOp : Pascaline_AnchorOp<"pad"> {
   let description = [{
     low and high count the elements added before and after each dimension, none
     negative (negative ones become a slice at import). `fill`, of rank 0, is
-    read in constant mode.
+    read in constant mode. reflect and wrap repeat as often as it takes.
     ```mlir
     %y = pascaline.pad constant %x, %fill {low = array<i64: 0, 0, 1, 1>,
         high = array<i64: 0, 0, 1, 1>} : tensor<1x3x8x8xf32>, tensor<f32>

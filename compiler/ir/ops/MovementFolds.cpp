@@ -204,10 +204,15 @@ static std::optional<int64_t> padSource(PadMode mode, int64_t i, int64_t size) {
     return std::nullopt;
   case PadMode::edge:
     return i < 0 ? 0 : size - 1;
-  case PadMode::reflect:
-    return i < 0 ? -i : 2 * (size - 1) - i;
+  case PadMode::reflect: {
+    if (size == 1)
+      return 0;
+    // Mirrored at both ends, the elements repeat after this many.
+    int64_t period = 2 * (size - 1), phase = (i % period + period) % period;
+    return std::min(phase, period - phase);
+  }
   case PadMode::wrap:
-    return i < 0 ? i + size : i - size;
+    return (i % size + size) % size;
   }
   llvm_unreachable("every mode is above");
 }

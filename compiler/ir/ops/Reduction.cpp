@@ -43,6 +43,8 @@ OpFoldResult ReduceOp::fold(FoldAdaptor adaptor) {
       llvm::all_of(getAxes(), [&](int64_t axis) { return shape[axis] == 1; });
   if (onlyOnes && getX().getType() == getType())
     return getX();
+  if (elementCount(shape) == 0)
+    return reduceOfNothing(*this);
   if (auto value = dyn_cast_or_null<ElementsAttr>(adaptor.getX()))
     return evaluateReduce(*this, value);
   return {};

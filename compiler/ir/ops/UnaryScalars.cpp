@@ -133,8 +133,7 @@ FORMULA(IsInfOp) {
   return result;
 }
 
-//===- cast
-//----------------------------------------------------------------===//
+//===- cast -------------------------------------------------------------===//
 
 static Value castToBool(Formulas &f, Value x) {
   if (isFloat(x))

@@ -151,3 +151,13 @@ func.func @work_of_the_load_stays_there(%x: tensor<8x8xf32>) -> tensor<8x8xf32> 
   %y = pascaline.add %p, %x : tensor<8x8xf32>, tensor<8x8xf32>
   return %y : tensor<8x8xf32>
 }
+
+// Weights of one element are weights still: the kernel packs them.
+// CHECK-LABEL: @an_anchors_operand_is_memory
+// CHECK: %[[W:.*]] = pascaline.constant dense<3.000000e+00> : tensor<1x1xf32>
+// CHECK: pascaline.fused(%{{.*}}, %[[W]])
+func.func @an_anchors_operand_is_memory(%x: tensor<8x1xf32>) -> tensor<8x1xf32> {
+  %w = pascaline.constant dense<3.0> : tensor<1x1xf32>
+  %y = pascaline.matmul %x, %w : tensor<8x1xf32>, tensor<1x1xf32>
+  return %y : tensor<8x1xf32>
+}
