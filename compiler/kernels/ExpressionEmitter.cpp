@@ -344,17 +344,22 @@ void ExpressionEmitter::storeResults(ArrayRef<TensorIndex> at) {
 
 void ExpressionEmitter::storeResults(ArrayRef<TensorIndex> at,
                                      ArrayRef<Value> elements) {
-  // What follows the anchor, in order: its values and where they lie. Going
-  // forward keeps the anchor's own index, which going back from the results
+  storeResultsAfter(group.getAnchor(), at, elements);
+}
+
+void ExpressionEmitter::storeResultsAfter(Operation *producer,
+                                          ArrayRef<TensorIndex> at,
+                                          ArrayRef<Value> elements) {
+  // What follows the producer, in order: its values and where they lie. Going
+  // forward keeps the producer's own index, which going back from the results
   // would only find again by dividing.
   struct Element {
     std::vector<TensorIndex> at;
     SmallVector<Value> values;
   };
   llvm::DenseMap<Value, Element> after;
-  Operation *anchor = group.getAnchor();
-  after[anchor->getResult(0)] = {at.vec(), SmallVector<Value>(elements)};
-  for (Operation *op = anchor->getNextNode(); op; op = op->getNextNode()) {
+  after[producer->getResult(0)] = {at.vec(), SmallVector<Value>(elements)};
+  for (Operation *op = producer->getNextNode(); op; op = op->getNextNode()) {
     auto first = llvm::find_if(
         op->getOperands(), [&](Value operand) { return after.count(operand); });
     if (first == op->operand_end() || isa<YieldOp>(op))

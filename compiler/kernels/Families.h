@@ -11,6 +11,10 @@ using Family = llvm::FailureOr<GeneratedKernel>(FusedOp group,
                                                 const Chip &chip);
 
 Family generatePointwise; ///< groups without anchor
+/// Groups without anchor around one transpose that both sides' neighbours pay
+/// for; wantsTiledTranspose says which.
+Family generateTiledTranspose;
+bool wantsTiledTranspose(FusedOp group);
 Family generateReduce;
 Family generateSoftmax;
 Family generatePool; ///< max_pool and avg_pool

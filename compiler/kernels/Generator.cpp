@@ -20,7 +20,8 @@ static bool isDepthwise(ConvOp conv) {
 FailureOr<GeneratedKernel> generateKernel(FusedOp group, const Chip &chip) {
   Operation *anchor = group.getAnchor();
   if (!anchor)
-    return generatePointwise(group, chip);
+    return wantsTiledTranspose(group) ? generateTiledTranspose(group, chip)
+                                      : generatePointwise(group, chip);
   Family *family =
       llvm::TypeSwitch<Operation *, Family *>(anchor)
           .Case<MatMulOp>([](auto) { return generateMatMul; })

@@ -102,6 +102,17 @@ FailureOr<GeneratedKernel> generatePad(FusedOp group, const Chip &chip) {
   AffineIndex first = indices.variable(thread, vectors) * width;
 
   SmallVector<PadDim> dims = mergedDims(pad);
+  // Neighbours at the same place along a dimension read from the same place,
+  // and must be seen to.
+  std::vector<std::vector<std::pair<AffineIndex, Source>>> known(dims.size());
+  auto sourceAlong = [&](size_t d, const AffineIndex &out) {
+    for (const auto &[index, source] : known[d])
+      if (index == out)
+        return source;
+    known[d].push_back(
+        {out, sourceOf(b, indices, pad.getMode(), dims[d], out)});
+    return known[d].back().second;
+  };
   std::vector<TensorIndex> from, to;
   SmallVector<Value> valid;
   for (int64_t w = 0; w < width; ++w) {
@@ -110,9 +121,9 @@ FailureOr<GeneratedKernel> generatePad(FusedOp group, const Chip &chip) {
     AffineIndex place(0);
     Value inside;
     int64_t stride = 1;
-    for (const PadDim &dim : llvm::reverse(dims)) {
-      Source source = sourceOf(b, indices, pad.getMode(), dim,
-                               indices.modulo(rest, dim.out));
+    for (size_t d = dims.size(); d-- > 0;) {
+      const PadDim &dim = dims[d];
+      Source source = sourceAlong(d, indices.modulo(rest, dim.out));
       rest = indices.divide(rest, dim.out);
       place = place + source.index * stride;
       inside = b.both(inside, source.valid);

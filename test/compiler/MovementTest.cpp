@@ -141,3 +141,57 @@ TEST(Gather, TakesComputedIndicesFromAView) {
     for (int j = 0; j < 3; ++j)
       EXPECT_EQ(y[r * 3 + j], std::max(x[2 * at[j] * 3 + r], 0.0f));
 }
+
+TEST(Transpose, GoesThroughTilesWithPrologueAndEpilogue) {
+  // x[2,40,3,50] -> y[2,50,3,40]: edges of both sides, another dimension
+  // between.
+  std::vector<float> x = randomFloats(2 * 40 * 3 * 50), bias = randomFloats(40);
+  KernelRun run =
+      runGroup(groupText({"tensor<2x40x3x50xf32>", "tensor<40xf32>"},
+                         {"tensor<2x50x120xf32>"}, R"(
+    %2 = pascaline.relu %0 : tensor<2x40x3x50xf32>
+    %3 = pascaline.transpose %2 {perm = array<i64: 0, 3, 2, 1>}
+        : tensor<2x40x3x50xf32>
+    %4 = pascaline.add %3, %1 : tensor<2x50x3x40xf32>, tensor<40xf32>
+    %5 = pascaline.reshape %4 : tensor<2x50x3x40xf32> -> tensor<2x50x120xf32>
+    pascaline.yield %5 : tensor<2x50x120xf32>)"),
+               {bytesOf(x), bytesOf(bias)});
+  ASSERT_EQ(run.error, "") << run.ptx;
+  EXPECT_EQ(run.configuration, "tiles of 32x32");
+  EXPECT_EQ(run.ptx.find(".local"), std::string::npos);
+  std::vector<float> y = valuesOf<float>(run.outputs[0]);
+  for (int n = 0; n < 2; ++n)
+    for (int i = 0; i < 50; ++i)
+      for (int k = 0; k < 3; ++k)
+        for (int j = 0; j < 40; ++j)
+          ASSERT_EQ(y[((n * 50 + i) * 3 + k) * 40 + j],
+                    std::max(x[((n * 40 + j) * 3 + k) * 50 + i], 0.0f) +
+                        bias[j]);
+}
+
+TEST(Transpose, MovesEveryWidth) {
+  std::vector<uint8_t> bytes(64 * 96);
+  for (size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = i * 7 % 2;
+  std::vector<int64_t> wide(64 * 96);
+  for (size_t i = 0; i < wide.size(); ++i)
+    wide[i] = int64_t(i) << 33;
+  auto text = [](const std::string &element) {
+    return groupText(
+        {"tensor<64x96x" + element + ">"}, {"tensor<96x64x" + element + ">"},
+        "%1 = pascaline.transpose %0 {perm = array<i64: 1, 0>} : "
+        "tensor<64x96x" +
+            element + ">\npascaline.yield %1 : tensor<96x64x" + element + ">");
+  };
+  KernelRun run = runGroup(text("i1"), {bytesOf(bytes)});
+  ASSERT_EQ(run.error, "") << run.ptx;
+  std::vector<uint8_t> y = valuesOf<uint8_t>(run.outputs[0]);
+  KernelRun wideRun = runGroup(text("i64"), {bytesOf(wide)});
+  ASSERT_EQ(wideRun.error, "") << wideRun.ptx;
+  std::vector<int64_t> z = valuesOf<int64_t>(wideRun.outputs[0]);
+  for (int i = 0; i < 96; ++i)
+    for (int j = 0; j < 64; ++j) {
+      ASSERT_EQ(y[i * 64 + j], bytes[j * 96 + i]);
+      ASSERT_EQ(z[i * 64 + j], wide[j * 96 + i]);
+    }
+}

@@ -4,6 +4,7 @@
 
 #include "compiler/ir/Dialect.h"
 #include "compiler/ir/plan/PlanDialect.h"
+#include "compiler/target/Ptx.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
 
@@ -27,7 +28,16 @@ int main(int argc, char **argv) {
   PassPipelineRegistration<>("pascaline-graph",
                              "graph to fused graph, every pass",
                              pascaline::buildGraphPipeline);
+  PassPipelineRegistration<>(
+      "pascaline-ptx", "fused graph to a plan whose kernels are PTX",
+      [](OpPassManager &pm) {
+        pascaline::buildPlanPipeline(pm, "gtx1080ti");
+        OpPassManager &kernel = pm.nest<pascaline::plan::KernelOp>();
+        pascaline::buildKernelLoweringPipeline(kernel.nest<ModuleOp>());
+        kernel.addPass(pascaline::createEmitPtx());
+      });
   DialectRegistry registry;
+  pascaline::registerPtxTranslations(registry);
   registry.insert<pascaline::PascalineDialect, pascaline::plan::PlanDialect,
                   func::FuncDialect, arith::ArithDialect, math::MathDialect,
                   scf::SCFDialect, cf::ControlFlowDialect, LLVM::LLVMDialect,
