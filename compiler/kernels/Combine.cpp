@@ -8,6 +8,8 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <limits>
+
 using namespace mlir;
 
 namespace pascaline {
@@ -58,14 +60,15 @@ Value Combiner::operator()(Value left, Value right) {
     return isMax ? Value(b.create<arith::MaxSIOp>(left, right))
                  : Value(b.create<arith::MinSIOp>(left, right));
   }
-  // Takes the right one where it is better or NaN; a NaN on the left stays
-  // because nothing is better than it.
-  Value better = b.create<arith::CmpFOp>(isMax ? arith::CmpFPredicate::OGT
-                                               : arith::CmpFPredicate::OLT,
-                                         right, left);
-  Value isNan =
-      b.create<arith::CmpFOp>(arith::CmpFPredicate::UNO, right, right);
-  return b.select(b.bitOr(better, isNan), right, left);
+  // PTX's max and min drop a NaN, so it is put back.
+  Value number = isMax ? Value(b.create<arith::MaxNumFOp>(left, right))
+                       : Value(b.create<arith::MinNumFOp>(left, right));
+  Value either =
+      b.create<arith::CmpFOp>(arith::CmpFPredicate::UNO, left, right);
+  return b.select(
+      either,
+      b.constant(left.getType(), std::numeric_limits<double>::quiet_NaN()),
+      number);
 }
 
 Value Combiner::tree(ArrayRef<Value> values) {
