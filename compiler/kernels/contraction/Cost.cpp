@@ -7,6 +7,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace pascaline {
@@ -15,6 +16,7 @@ namespace {
 /// What a thread does to stage one operand's tile.
 struct Staging {
   double instructions;
+  double wavefronts; ///< of shared memory
   int64_t registers; ///< elements under way, and loop-carried state
 };
 } // namespace
@@ -31,6 +33,8 @@ static Staging stagingOf(const Operand &operand, int64_t tileX,
   staging.instructions =
       loads + stores + (plan.guard == OperandPlan::None ? 0 : elements) +
       (table ? entries * (1 + 4 * plan.columnsPerThread) : 2);
+  // A store of 128 bits a lane takes four, what comes scalar one.
+  staging.wavefronts = elements;
   staging.registers = elements + 2 * plan.columnsPerThread +
                       (table ? 2 + plan.words * entries : 0) +
                       (plan.guard == OperandPlan::Mask ? 1 : 0);
@@ -45,18 +49,22 @@ static int64_t registersOf(const Contraction &c) {
          stagingOf(c.b, t.bn, t).registers + kOther;
 }
 
-/// The share of issue slots left to multiply-adds.
-static double issueShare(const Contraction &c) {
+/// The share of peak that a busy SM reaches: what issue slots and shared memory
+/// leave to multiply-adds.
+static double peakShare(const Contraction &c) {
   const Tile &t = c.tile;
+  Staging a = stagingOf(c.a, t.bm, t), b = stagingOf(c.b, t.bn, t);
   double math = t.tm * t.tn * t.bk;
   double reads = t.bk * (t.tm + t.tn) / 4;
-  double staging = stagingOf(c.a, t.bm, t).instructions +
-                   stagingOf(c.b, t.bn, t).instructions;
-  constexpr double kLoop = 10;
-  // The bank conflicts that remain, less the instructions issued in pairs; a
-  // register limit that binds costs many more.
+  constexpr double kLoop = 10, kSchedulers = 4;
+  double issue =
+      (math + reads + a.instructions + b.instructions + kLoop) / kSchedulers;
+  // Lanes share what they read, so a 128-bit read takes two wavefronts.
+  double shared = 2 * reads + a.wavefronts + b.wavefronts;
+  // The bank conflicts that remain, less the instructions issued in pairs, are
+  // small; a register limit that binds costs many more.
   bool binds = t.minBlocks * t.threads() * registersOf(c) > Chip::kRegisters;
-  return (binds ? 0.8 : 1) * math / (math + reads + staging + kLoop);
+  return (binds ? 0.8 : 1) * math / kSchedulers / std::max(issue, shared);
 }
 
 double estimateCycles(const Contraction &c, const Chip &chip) {
@@ -69,7 +77,7 @@ double estimateCycles(const Contraction &c, const Chip &chip) {
   double depth = llvm::divideCeil(c.tilesK(), c.slices) * t.bk;
   double work = onBusiest * t.bm * t.bn * depth / Chip::kLanes;
   double warps = onBusiest * t.threads() / 32;
-  double issue = work / issueShare(c) * (1 + 3.75 / warps);
+  double issue = work / peakShare(c) * (1 + 3.75 / warps);
 
   double batch = c.batchCount(), k = c.k, output = batch * c.m * c.n * 4;
   auto sizeOf = [&](const Operand &operand, double x) {
@@ -99,8 +107,9 @@ double estimateCycles(const Contraction &c, const Chip &chip) {
     slices = kFence + blocks * tileBytes / kL2BytesPerCycle +
              tilesOnBusiest * c.slices * tileBytes / kSmBytesPerCycle;
   }
-  return std::max({issue, memory, tiles}) + output / kL2BytesPerCycle + kStart +
-         slices;
+  // Two limits of about the same height are worse than either.
+  double busy = std::cbrt(issue * issue * issue + tiles * tiles * tiles);
+  return std::max(busy, memory) + output / kL2BytesPerCycle + kStart + slices;
 }
 
 Contraction

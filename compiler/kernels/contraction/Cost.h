@@ -1,8 +1,9 @@
 // Cost - how long a contraction will take, and the tile and slices to use.
 //
-// cycles = max(issue, memory, tiles) + output + start + slices, where
-//   issue   busiest SM's multiply-adds over its lanes, over the share of issue
-//           slots that multiply-adds get, and longer by 3.75 / warps on it
+// cycles = max(issue with tiles, memory) + output + start + slices, where
+//   issue   busiest SM's multiply-adds over its lanes, over the share of peak
+//           that issue slots and shared memory allow, and longer by 3.75 /
+//           warps on it
 //   memory  bytes that must move over device memory's rate
 //   tiles   bytes that all blocks read over L2's rate
 //   output  bytes written over L2's rate
