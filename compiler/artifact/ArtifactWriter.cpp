@@ -89,6 +89,40 @@ void buildPlan(Builder &builder, const ArtifactContents &contents) {
                  fb::PlanIdentifier());
 }
 
+// Names come from the model file, in any length and number. FlatBuffers has no
+// error for a buffer that grows too large, so that is seen before it is built.
+bool checkNames(const ArtifactContents &contents, std::string &error) {
+  uint64_t total = 0;
+  const std::string *tooLong = nullptr;
+  auto count = [&](const std::string &name) {
+    total += name.size() + 16;
+    if (name.size() > kMaxNameBytes && !tooLong)
+      tooLong = &name;
+  };
+  for (const auto *tensors : {&contents.inputs, &contents.outputs})
+    for (const Tensor &tensor : *tensors)
+      count(tensor.name);
+  for (const auto *launches : {&contents.launches, &contents.init})
+    for (const Launch &launch : *launches) {
+      total += 64 + launch.arguments.size() * sizeof(fb::Argument);
+      for (const std::string &node : launch.nodes)
+        count(node);
+    }
+  if (tooLong) {
+    error = "a name of " + std::to_string(tooLong->size()) +
+            " bytes that begins with \"" + tooLong->substr(0, 40) +
+            "\" is longer than " + std::to_string(kMaxNameBytes) +
+            "; rename the node or tensor";
+    return false;
+  }
+  if (total > kMaxPlanBytes / 2) {
+    error = "names and launches of " + std::to_string(total) +
+            " bytes do not fit a plan; use shorter names";
+    return false;
+  }
+  return true;
+}
+
 // Everything before the weights: `bytes` ends where they start.
 bool buildHead(const ArtifactContents &contents, std::string &bytes,
                std::string &error) {
@@ -103,6 +137,8 @@ bool buildHead(const ArtifactContents &contents, std::string &bytes,
             " bytes that the plan gives them on the device";
     return false;
   }
+  if (!checkNames(contents, error))
+    return false;
   Builder builder;
   buildPlan(builder, contents);
 

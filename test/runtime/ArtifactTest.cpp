@@ -153,6 +153,13 @@ TEST(Artifact, WriterRefusesWhatTheFormatCannotSay) {
   EXPECT_FALSE(serializeArtifact(sample.contents, bytes, error));
   EXPECT_NE(error.find("weights of 1200 bytes do not fit the 8"),
             std::string::npos);
+  AddSample named;
+  named.contents.inputs[0].name = std::string(artifact::kMaxNameBytes, 'n');
+  EXPECT_TRUE(serializeArtifact(named.contents, bytes, error));
+  EXPECT_EQ(refusal(bytes), "");
+  named.contents.inputs[0].name += 'n';
+  EXPECT_FALSE(serializeArtifact(named.contents, bytes, error));
+  EXPECT_NE(error.find("a name of 65537 bytes"), std::string::npos) << error;
 }
 
 TEST(ArtifactRefuses, WhatIsNoArtifact) {

@@ -105,7 +105,7 @@ inline constexpr uint32_t elementBytes(ElementType type) {
 
 // What a reader accepts. The chip's own limits (sm_61) are among them.
 inline constexpr uint32_t kMaxRank = 32;
-inline constexpr uint32_t kMaxNameBytes = 4096;
+inline constexpr uint32_t kMaxNameBytes = 1 << 16;
 inline constexpr uint64_t kMaxPlanBytes = uint64_t(1) << 30;
 inline constexpr uint32_t kMaxTensors = 1 << 16;
 inline constexpr uint32_t kMaxBuffers = 1 << 22;
