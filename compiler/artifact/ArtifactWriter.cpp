@@ -89,38 +89,25 @@ void buildPlan(Builder &builder, const ArtifactContents &contents) {
                  fb::PlanIdentifier());
 }
 
-// Names come from the model file, in any length and number. FlatBuffers has no
-// error for a buffer that grows too large, so that is seen before it is built.
-bool checkNames(const ArtifactContents &contents, std::string &error) {
+// FlatBuffers has no error for a buffer that grows too large, so that is seen
+// before it is built. Names come from the model file, in any length and number.
+bool checkSize(const ArtifactContents &contents, std::string &error) {
   uint64_t total = 0;
-  const std::string *tooLong = nullptr;
-  auto count = [&](const std::string &name) {
-    total += name.size() + 16;
-    if (name.size() > kMaxNameBytes && !tooLong)
-      tooLong = &name;
-  };
   for (const auto *tensors : {&contents.inputs, &contents.outputs})
     for (const Tensor &tensor : *tensors)
-      count(tensor.name);
+      total += tensor.name.size();
   for (const auto *launches : {&contents.launches, &contents.init})
     for (const Launch &launch : *launches) {
       total += 64 + launch.arguments.size() * sizeof(fb::Argument);
       for (const std::string &node : launch.nodes)
-        count(node);
+        total += node.size() + 16;
     }
-  if (tooLong) {
-    error = "a name of " + std::to_string(tooLong->size()) +
-            " bytes that begins with \"" + tooLong->substr(0, 40) +
-            "\" is longer than " + std::to_string(kMaxNameBytes) +
-            "; rename the node or tensor";
-    return false;
-  }
-  if (total > kMaxPlanBytes / 2) {
-    error = "names and launches of " + std::to_string(total) +
-            " bytes do not fit a plan; use shorter names";
-    return false;
-  }
-  return true;
+  if (total <= kMaxPlanBytes)
+    return true;
+  error = "names and launches take " + std::to_string(total) +
+          " bytes, more than the " + std::to_string(kMaxPlanBytes) +
+          " of a plan; use shorter names";
+  return false;
 }
 
 // Everything before the weights: `bytes` ends where they start.
@@ -137,7 +124,7 @@ bool buildHead(const ArtifactContents &contents, std::string &bytes,
             " bytes that the plan gives them on the device";
     return false;
   }
-  if (!checkNames(contents, error))
+  if (!checkSize(contents, error))
     return false;
   Builder builder;
   buildPlan(builder, contents);

@@ -62,6 +62,17 @@ artifact::Limit limitOf(int64_t flops, int64_t bytes, const Chip &chip) {
   return fmaUs > dramUs ? artifact::Limit::fma : artifact::Limit::dram;
 }
 
+/// The reader refuses longer names, so they must not be written.
+LogicalResult checkName(Operation *op, StringRef name) {
+  if (name.size() <= artifact::kMaxNameBytes)
+    return success();
+  return op->emitError() << "a name of " << name.size()
+                         << " bytes that begins with \"" << name.take_front(40)
+                         << "\" is longer than "
+                         << unsigned(artifact::kMaxNameBytes)
+                         << "; rename the node or tensor";
+}
+
 class Converter {
 public:
   Converter(plan::ProgramOp program, const Chip &chip, PlannedArtifact &result)
@@ -81,9 +92,10 @@ public:
         if (failed(addBuffer(buffer)))
           return failure();
       } else if (auto launch = dyn_cast<plan::LaunchOp>(op)) {
-        addLaunch(launch);
-      } else {
-        addTensors(cast<plan::ReturnOp>(op));
+        if (failed(addLaunch(launch)))
+          return failure();
+      } else if (failed(addTensors(cast<plan::ReturnOp>(op)))) {
+        return failure();
       }
     }
     contents.weights = result.weights.data();
@@ -148,20 +160,24 @@ private:
     return success();
   }
 
-  void addLaunch(plan::LaunchOp op) {
+  LogicalResult addLaunch(plan::LaunchOp op) {
     artifact::Launch launch;
     launch.kernel = kernels.at(op.getKernelAttr().getAttr());
     llvm::copy(op.getGrid(), launch.grid);
     for (Value buffer : op.getBuffers())
       launch.arguments.push_back(
           artifact::Argument::ofBuffer(buffers.lookup(buffer)));
-    for (Attribute node : op.getNodes())
-      launch.nodes.push_back(cast<StringAttr>(node).str());
+    for (StringAttr node : op.getNodes().getAsRange<StringAttr>()) {
+      if (failed(checkName(op, node)))
+        return failure();
+      launch.nodes.push_back(node.str());
+    }
     launch.flops = op.getFlops();
     launch.bytes = op.getBytes();
     launch.limit = limitOf(op.getFlops(), op.getBytes(), chip);
     (op.getInit() ? contents.init : contents.launches)
         .push_back(std::move(launch));
+    return success();
   }
 
   static artifact::Tensor tensor(Attribute name, Attribute type,
@@ -175,13 +191,18 @@ private:
     return result;
   }
 
-  void addTensors(plan::ReturnOp op) {
+  LogicalResult addTensors(plan::ReturnOp op) {
+    for (ArrayAttr names : {program.getInputNames(), program.getOutputNames()})
+      for (StringAttr name : names.getAsRange<StringAttr>())
+        if (failed(checkName(op, name)))
+          return failure();
     for (auto [i, name] : llvm::enumerate(program.getInputNames()))
       contents.inputs.push_back(
           tensor(name, program.getInputTypes()[i], inputs.at(i)));
     for (auto [i, name] : llvm::enumerate(program.getOutputNames()))
       contents.outputs.push_back(tensor(name, program.getOutputTypes()[i],
                                         buffers.lookup(op.getBuffers()[i])));
+    return success();
   }
 
   plan::ProgramOp program;
