@@ -81,14 +81,14 @@ OwningOpRef<ModuleOp> GraphImporter::run(std::string &errorOut) {
 }
 
 bool GraphImporter::checkOpsets(ArrayRef<OpsetImport> opsets) {
-  for (auto [i, opset] : llvm::enumerate(opsets)) {
-    for (const OpsetImport &other : opsets.take_front(i))
-      if (other.domain == opset.domain && other.version != opset.version)
-        return fail(
-            cat("opset ", other.version, " and opset ", opset.version,
-                " of domain ",
-                opset.domain.empty() ? "ai.onnx" : printable(opset.domain),
-                " are both imported"));
+  llvm::DenseMap<StringRef, int64_t> seen;
+  for (const OpsetImport &opset : opsets) {
+    int64_t other = seen.try_emplace(opset.domain, opset.version).first->second;
+    if (other != opset.version)
+      return fail(
+          cat("opset ", other, " and opset ", opset.version, " of domain ",
+              opset.domain.empty() ? "ai.onnx" : printable(opset.domain),
+              " are both imported"));
     if (opset.domain.empty() &&
         (opset.version < 1 || opset.version > kNewestOpset))
       return fail(cat("the model imports opset ", opset.version,

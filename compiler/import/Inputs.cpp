@@ -187,14 +187,9 @@ private:
         unbound.push_back(quoted(name) + " (" + declaration(*input.info) + ")");
         continue;
       }
-      if (llvm::any_of(shape, [](int64_t size) { return size < 0; })) {
-        error = cat("input ", quoted(name), " has a negative dimension in ",
-                    dimsText(shape));
-        return false;
-      }
-      if (!elementCount(shape)) {
-        error = cat("input ", quoted(name), " has size ", dimsText(shape),
-                    ", larger than the limit of 2147483647 elements");
+      error = shapeProblem(shape);
+      if (!error.empty()) {
+        error = cat("input ", quoted(name), " ", error);
         return false;
       }
       inputs.push_back(

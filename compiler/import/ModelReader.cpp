@@ -60,7 +60,7 @@ char kindOf(const onnx::AttributeProto &from) {
   case onnx::AttributeProto::STRING:
     return 's';
   case onnx::AttributeProto::TENSOR:
-    return 't';
+    return from.has_t() ? 't' : '?';
   case onnx::AttributeProto::GRAPH:
     return 'g';
   case onnx::AttributeProto::SPARSE_TENSOR:

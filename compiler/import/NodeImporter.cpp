@@ -159,10 +159,10 @@ std::optional<Shape> NodeImporter::axes(ArrayRef<int64_t> values,
 //------------------------------------------------------------===//
 
 bool NodeImporter::checkSize(ArrayRef<int64_t> shape) {
-  if (elementCount(shape))
+  std::string problem = shapeProblem(shape);
+  if (problem.empty())
     return true;
-  (void)invalid(cat("makes a tensor of size ", dimsText(shape),
-                    ", larger than the limit of 2147483647 elements"));
+  (void)invalid("makes a tensor that " + problem);
   return false;
 }
 

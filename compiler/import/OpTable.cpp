@@ -125,7 +125,7 @@ const char *kindName(char kind) {
   case 'G':
     return "graphs";
   default:
-    return "of an unknown kind";
+    return "something without a kind";
   }
 }
 

@@ -93,20 +93,26 @@ RankedTensorType declaredType(MLIRContext *context, int32_t type,
     error = cat("element type ", elementTypeName(type), " is not supported");
     return {};
   }
-  for (int64_t dim : dims)
-    if (dim < 0) {
-      error = cat("has a negative dimension in its dims ", listText(dims));
-      return {};
-    }
-  if (!elementCount(dims)) {
-    error = cat("has dims ", listText(dims),
-                ", more elements than the limit of 2147483647");
+  error = shapeProblem(dims);
+  if (!error.empty())
     return {};
-  }
   return RankedTensorType::get(dims, element);
 }
 
 } // namespace
+
+std::string shapeProblem(ArrayRef<int64_t> shape) {
+  constexpr size_t kRank = 64;
+  if (shape.size() > kRank)
+    return cat("has rank ", shape.size(), ", more than the limit of ", kRank);
+  for (int64_t dim : shape)
+    if (dim < 0)
+      return cat("has a negative dimension in its shape ", listText(shape));
+  if (!elementCount(shape))
+    return cat("has shape ", listText(shape),
+               ", larger than the limit of 2147483647 elements");
+  return "";
+}
 
 Type elementType(MLIRContext *context, int32_t type) {
   auto integer = [&](unsigned width, bool isSigned = true) {

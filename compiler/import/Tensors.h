@@ -17,6 +17,10 @@ namespace pascaline::importer {
 /// dense copy of a sparse tensor, a range, a mask).
 inline constexpr int64_t kMadeBytes = 256 << 20;
 
+/// Why no tensor of this shape may exist ("has ..."), or an empty string. Sizes
+/// are bounded by what kernels can index, the rank by what a model can mean.
+std::string shapeProblem(llvm::ArrayRef<int64_t> shape);
+
 /// The dialect's type for an ONNX element type, or null.
 mlir::Type elementType(mlir::MLIRContext *context, int32_t type);
 

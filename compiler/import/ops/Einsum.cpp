@@ -10,6 +10,8 @@
 #include "compiler/ir/Dialect.h"
 #include "compiler/ir/Types.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 
 namespace pascaline::importer {

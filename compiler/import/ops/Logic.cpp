@@ -52,12 +52,25 @@ LogicalResult importBitwiseNot(NodeImporter &n) {
   return n.done(n.create<NotOp>(n.input(0)));
 }
 
+LogicalResult importShiftRight(NodeImporter &n) {
+  Value x = n.input(0);
+  if (!elementOf(x).isSignlessInteger() || isBool(x))
+    return importBitwise<ShiftRightOp>(n);
+  // Signed integers (from opset 28 on) keep their sign: a negative number's
+  // complement is shifted.
+  Value below =
+      n.create<CompareOp>(ComparePredicate::lt, x, n.scalarLike(0, x));
+  Value flipped = n.select(below, n.create<NotOp>(x), x);
+  Value y = n.create<ShiftRightOp>(flipped, n.input(1));
+  return n.done(n.select(below, n.create<NotOp>(y), y));
+}
+
 LogicalResult importBitShift(NodeImporter &n) {
   StringRef direction = n.stringAttr("direction", "");
   if (direction == "LEFT")
     return importBitwise<ShiftLeftOp>(n);
   if (direction == "RIGHT")
-    return importBitwise<ShiftRightOp>(n);
+    return importShiftRight(n);
   return n.invalid("has direction=" + quoted(direction) +
                    "; it is LEFT or RIGHT");
 }

@@ -65,7 +65,7 @@ template <Kind kind> LogicalResult importReduce(NodeImporter &n) {
   // ordered as numbers.
   Value wide = x;
   if (isBool(x) && (kind == Kind::Max || kind == Kind::Min))
-    wide = n.castTo(x, n.builder.getI8Type());
+    wide = n.castTo(x, n.builder.getIntegerType(8, /*isSigned=*/false));
   else if (!isFloat(x) && inFloats)
     wide = n.castTo(x, n.builder.getF32Type());
   else if (kind != Kind::Max && kind != Kind::Min)

@@ -41,8 +41,10 @@ struct Taps {
 };
 
 double originalPlace(const Rules &rules, const Axis &a, int64_t i) {
-  double x = static_cast<double>(i), in = static_cast<double>(a.in),
-         out = static_cast<double>(a.out);
+  double x = static_cast<double>(i), in = static_cast<double>(a.in);
+  // The size before it was rounded down, which is what the specification's
+  // reference computes with.
+  double out = in * a.scale;
   if (rules.transform == "asymmetric")
     return x / a.scale;
   if (rules.transform == "align_corners")
@@ -52,7 +54,7 @@ double originalPlace(const Rules &rules, const Axis &a, int64_t i) {
   if (rules.transform == "tf_half_pixel_for_nn")
     return (x + 0.5) / a.scale;
   if (rules.transform == "half_pixel_symmetric") {
-    double adjustment = out / (in * a.scale);
+    double adjustment = static_cast<double>(a.out) / out;
     return in / 2 * (1 - adjustment) + (x + 0.5) / a.scale - 0.5;
   }
   if (rules.transform == "tf_crop_and_resize") {

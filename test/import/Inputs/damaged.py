@@ -52,6 +52,13 @@ def nested(depth):
     return b"\x08\x08" + field(7, graph)
 
 
+def headless():
+    """A Constant whose attribute says tensor and holds none."""
+    node = helper.make_node("Constant", [], ["y"], name="c")
+    node.attribute.add(name="value", type=4)
+    return serialized([node])
+
+
 def write():
     """The files of the test."""
     model = good()
@@ -62,6 +69,7 @@ def write():
             ("cut", model[:len(model) // 2]), ("deep", nested(60)),
             ("chain", serialized([helper.make_node("Neg", [a], [b])
                                   for a, b in zip(chain, chain[1:])])),
+            ("headless", headless()),
             ("names", serialized([helper.make_node("Q" * 50000, ["x"], ["y"],
                                                    name="a\nb")]))):
         (OUT / f"{name}.onnx").write_bytes(data)
