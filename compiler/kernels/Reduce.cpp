@@ -20,8 +20,10 @@ using namespace mlir;
 
 namespace pascaline {
 
-static constexpr int64_t kThreads = 256;
+static constexpr int64_t kThreads = kBlockLanes;
 static constexpr int64_t kSplits = kThreads / Chip::kWarpSize;
+/// A row this long, with an SM to itself, deserves all the threads it has.
+static constexpr int64_t kLongRow = 16384;
 
 namespace {
 /// The operand's dimensions, neighbours of one kind merged, and how a place in
@@ -72,8 +74,12 @@ struct Axes {
 class ReduceGenerator {
 public:
   ReduceGenerator(FusedOp group, ReduceOp reduce, const Chip &chip)
-      : group(group), reduce(reduce), chip(chip), axes(reduce),
-        kernel(group, kThreads), b(kernel.builder()),
+      : reduce(reduce), chip(chip), axes(reduce),
+        threads(axes.innermostReduced() && axes.count >= kLongRow &&
+                        axes.rows <= chip.multiprocessors
+                    ? Chip::kMaxThreads
+                    : kThreads),
+        kernel(group, threads), b(kernel.builder()),
         combiner(b, reduce.getKind(),
                  reduce.getX().getType().getElementType()) {}
 
@@ -106,10 +112,10 @@ private:
       write();
   }
 
-  FusedOp group;
   ReduceOp reduce;
   const Chip &chip;
   Axes axes;
+  int64_t threads; ///< of a block
   GroupKernel kernel;
   KernelBuilder &b;
   Combiner combiner;
@@ -127,7 +133,10 @@ FailureOr<GeneratedKernel> ReduceGenerator::reduceRows() {
   share.lanes =
       chooseLanes(axes.rows, axes.count / share.width, chip.multiprocessors);
 
-  int64_t rowsPerBlock = kThreads / share.lanes;
+  if (share.lanes == kBlockLanes)
+    share.lanes = threads;
+
+  int64_t rowsPerBlock = threads / share.lanes;
   int64_t blocks = llvm::divideCeil(axes.rows, rowsPerBlock);
   IndexBuilder &indices = kernel.emitter().index();
   Value thread = b.threadX();
@@ -140,10 +149,12 @@ FailureOr<GeneratedKernel> ReduceGenerator::reduceRows() {
       partial ? b.minimum(row, axes.rows - 1) : row, axes.rows);
 
   Value result = combineShare(inside, share);
-  if (share.lanes == kThreads)
+  if (share.lanes == threads)
     result = combineBlock(
-        b, combiner, result, kThreads,
-        b.shared("parts", kSplits * storageBytes(result.getType()), 16));
+        b, combiner, result, threads,
+        b.shared("parts",
+                 threads / Chip::kWarpSize * storageBytes(result.getType()),
+                 16));
   else
     result = combineLanes(b, combiner, result, share.lanes);
 
