@@ -42,8 +42,8 @@ struct Compiled {
 static void compile(Compiled &c, const std::string &text) {
   DialectRegistry registry;
   registerPtxTranslations(registry);
-  c.context = std::make_unique<MLIRContext>(registry,
-                                            MLIRContext::Threading::DISABLED);
+  c.context =
+      std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
   c.context
       ->loadDialect<PascalineDialect, func::FuncDialect, arith::ArithDialect,
                     math::MathDialect, scf::SCFDialect, cf::ControlFlowDialect,
