@@ -93,10 +93,11 @@ static size_t widthOf(const IndexBuilder &indices, ArrayRef<AffineIndex> at,
 /// and their constant becomes the instruction's offset.
 Value ExpressionEmitter::address(Value pointer, Type stored,
                                  const AffineIndex &at) {
+  // Not inbounds: without its constant a place may lie outside the buffer.
   auto offset = [&](Value base, const AffineIndex &by) -> Value {
     return builder.create<LLVM::GEPOp>(
         loc, pointer.getType(), stored, base,
-        ArrayRef<LLVM::GEPArg>{indices.materialize(by)}, /*inbounds=*/true);
+        ArrayRef<LLVM::GEPArg>{indices.materialize(by)});
   };
   if (at.constant == 0 && at.isConstant())
     return pointer;

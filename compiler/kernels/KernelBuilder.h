@@ -13,7 +13,7 @@
 // Integer helpers fold constants, so generators need no special cases for
 // extents of one.
 //
-// Test: test/compiler/KernelBuilderTest.cpp
+// Test: test/compiler/ContractionTest.cpp and every test in test/ptx
 #pragma once
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

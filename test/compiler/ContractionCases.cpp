@@ -57,8 +57,8 @@ CompiledContraction compileContraction(MLIRContext &context,
           index = b.add(b.mul(index, extent), at);
         Value m = b.add(out.m.value, out.m.plus);
         index = b.add(b.mul(index, contraction.m), m);
-        index = b.add(b.mul(index, contraction.n),
-                      b.add(out.n.value, out.n.plus));
+        index =
+            b.add(b.mul(index, contraction.n), b.add(out.n.value, out.n.plus));
         Value bias = b.load(b.element(b.parameter(2), b.getF32Type(), m),
                             b.getF32Type(), Cached::ReadOnly);
         SmallVector<Value> values;
