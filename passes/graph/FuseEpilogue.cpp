@@ -96,7 +96,8 @@ void Epilogue::walkForward() {
 }
 
 bool Epilogue::mayJoin(Operation *op) {
-  if (!isa<ScalarOpInterface, TransposeOp, ReshapeOp>(op))
+  if (!isa<ScalarOpInterface, TransposeOp, ReshapeOp>(op) ||
+      members.size() >= kMostOps)
     return false;
   if (isInit && !isConstantOnly(op->getResult(0)))
     return false; // it runs every time

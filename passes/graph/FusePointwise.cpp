@@ -36,8 +36,7 @@ namespace pascaline {
 
 namespace {
 
-/// Limits that keep a kernel's code and registers sane.
-constexpr size_t kMostOps = 96;
+/// The most values of a group that others may read.
 constexpr size_t kMostResults = 2;
 
 class PointwiseGroup {

@@ -27,6 +27,7 @@
 #include "passes/graph/Groups.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 
@@ -59,12 +60,16 @@ Reach reachOf(Operation *anchor) {
 
 /// Whether something in the body leads from `value` to the anchor.
 bool feeds(Value value, Operation *anchor) {
-  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+  SmallVector<Operation *> pending(value.getUsers());
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!pending.empty()) {
+    Operation *user = pending.pop_back_val();
     if (user == anchor)
       return true;
-    return user->getNumResults() == 1 && user->isBeforeInBlock(anchor) &&
-           feeds(user->getResult(0), anchor);
-  });
+    if (seen.insert(user).second && user->isBeforeInBlock(anchor))
+      llvm::append_range(pending, user->getUsers());
+  }
+  return false;
 }
 
 bool reaches(Reach reach, Operation *producer) {
@@ -105,6 +110,8 @@ struct FusePrologue : impl::FusePrologueBase<FusePrologue> {
 
   bool pullOne(FusedOp group, Operation *anchor) {
     Block &body = group.getBody().front();
+    if (body.getOperations().size() >= kMostOps)
+      return false;
     for (unsigned i = 0; i < group.getInputs().size(); ++i) {
       Reach reach = feeds(body.getArgument(i), anchor) ? reachOf(anchor)
                                                        : Reach::Pointwise;

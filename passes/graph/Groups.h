@@ -7,6 +7,10 @@
 
 namespace pascaline {
 
+/// The most ops of a group: a limit that keeps a kernel's code and registers
+/// sane, and hostile graphs from deep recursion.
+inline constexpr size_t kMostOps = 96;
+
 /// transpose, reshape, broadcast, slice: read or stored in place, with strides.
 bool isView(mlir::Operation *op);
 
