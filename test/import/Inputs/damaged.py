@@ -67,7 +67,7 @@ def write():
             ("empty", b""), ("text", b"dummy"), ("zeros", bytes(64)),
             ("length", b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\x7f"),
             ("cut", model[:len(model) // 2]), ("deep", nested(60)),
-            ("chain", serialized([helper.make_node("Neg", [a], [b])
+            ("chain", serialized([helper.make_node("Sigmoid", [a], [b])
                                   for a, b in zip(chain, chain[1:])])),
             ("headless", headless()),
             ("names", serialized([helper.make_node("Q" * 50000, ["x"], ["y"],
