@@ -4,8 +4,8 @@
 //   contraction-lab TILE KIND [rows|columns FIRST STEP SKEW LOAD_AFTER]
 //
 // TILE is an index into allTiles(); KIND is dense, denseK (both operands
-// k-contiguous), packed, conv3x3, conv1x1s2, stem (7x7 over 3 channels), split
-// or edge.
+// k-contiguous), packed, conv3x3, conv3x3split, conv1x1s2, stem (7x7 over 3
+// channels), split or edge.
 
 #include "test/compiler/ContractionCases.h"
 
@@ -31,6 +31,8 @@ int main(int argc, char **argv) {
   Contraction c;
   if (kind == "conv3x3") {
     c = convContraction(*context, {64, 56, 56, 128, 3, 1, 1, 1}, tile, 1);
+  } else if (kind == "conv3x3split") {
+    c = convContraction(*context, {128, 14, 14, 128, 3, 1, 1, 1}, tile, 8);
   } else if (kind == "conv1x1s2") {
     c = convContraction(*context, {64, 56, 56, 128, 1, 2, 0, 1}, tile, 1);
   } else if (kind == "stem") {
