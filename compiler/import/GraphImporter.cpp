@@ -228,6 +228,14 @@ bool GraphImporter::importNode(const Node &node, size_t index, Scope &scope,
   std::string reason;
   const OpRow *row = findRow(node.op, node.domain, *opset, reason);
   if (!row) {
+    // Its types may be a second reason, worth knowing at the same time.
+    for (StringRef name : node.inputs)
+      if (auto it = scope.find(name);
+          it != scope.end() && it->second.tensor &&
+          !elementType(context, it->second.tensor->type))
+        reason +=
+            cat(", nor is element type ",
+                elementTypeName(it->second.tensor->type), " of ", quoted(name));
     addUnsupported(label, reason);
     return poison();
   }

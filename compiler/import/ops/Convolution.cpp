@@ -161,7 +161,9 @@ LogicalResult importConvTranspose(NodeImporter &n) {
       if (wanted < 1 || wanted > (int64_t(1) << 31))
         return n.invalid(cat("has output_shape=", listText(*sizes)));
       int64_t total = full - wanted;
-      begin = mode == "SAME_UPPER" ? total / 2 : total - total / 2;
+      // What is wanted beyond the whole output is zero, at its end.
+      int64_t cut = std::max<int64_t>(total, 0);
+      begin = mode == "SAME_UPPER" ? cut / 2 : cut - cut / 2;
       end = total - begin;
     }
     low[i + 2] = extent - 1 - begin;
