@@ -171,7 +171,9 @@ Value resizeAxis(NodeImporter &n, Value x, int64_t axis, const Rules &rules,
   along[axis] = a.out;
   Value y;
   for (auto [t, places] : llvm::enumerate(taps.places)) {
-    if (taps.weighted &&
+    // The last tap stays, should all of them weigh nothing.
+    bool isLast = t + 1 == taps.places.size();
+    if (taps.weighted && (y || !isLast) &&
         llvm::all_of(taps.weights[t], [](double w) { return w == 0; }))
       continue;
     Value term = n.gather(x, n.integers(places, {a.out}), axis);
