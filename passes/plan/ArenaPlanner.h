@@ -1,11 +1,13 @@
 // ArenaPlanner.h - places buffers with lifetimes in one arena.
 //
-// Greedy by size: the largest buffer first, each at the lowest offset where no
-// buffer that lives at the same time lies (Pisarchyk and Lee, "Efficient Memory
-// Management for Deep Neural Net Inference", 2020, section 5.2). It has no
-// guarantee, but networks' arenas come out at or near the lower bound, the
-// largest sum of live bytes over the steps, which is returned beside it so
-// that the distance is seen.
+// Greedy: one buffer after the other, each at the lowest offset where no buffer
+// that lives at the same time lies. Largest first is the usual order (Pisarchyk
+// and Lee, "Efficient Memory Management for Deep Neural Net Inference", 2020,
+// section 5.2); largest area, longest life and first use first are tried as
+// well, then a bounded local search over the order from the best of them, and
+// the smallest arena is taken. There is no guarantee, but networks'
+// arenas come out at or near the lower bound, the largest sum of live bytes
+// over the steps, which is returned beside it so that the distance is seen.
 //
 // Test: test/compiler/ArenaPlannerTest.cpp
 #pragma once

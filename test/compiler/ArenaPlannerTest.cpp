@@ -62,6 +62,18 @@ TEST(ArenaPlanner, RoundsSizesUpToTheAlignment) {
   EXPECT_EQ(plan.lowerBound, 256 + 512);
 }
 
+// Largest first puts 5 at 0 and 4 above it, so that 3, which meets both, goes
+// on top: 12 units. In order of first use the bound of 9 is reached.
+TEST(ArenaPlanner, TriesMoreThanOneOrder) {
+  const int64_t k = 256;
+  std::vector<ArenaBuffer> buffers = {
+      {4 * k, 0, 1}, {5 * k, 1, 2}, {3 * k, 2, 4}, {6 * k, 3, 4}};
+  ArenaPlan plan = planArena(buffers, k);
+  EXPECT_EQ(plan.lowerBound, 9 * k);
+  EXPECT_EQ(plan.bytes, 9 * k);
+  expectDisjoint(buffers, plan);
+}
+
 TEST(ArenaPlanner, IsRightOnRandomLives) {
   std::mt19937 random(1);
   for (int round = 0; round < 50; ++round) {
