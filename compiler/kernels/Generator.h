@@ -43,6 +43,7 @@ struct GeneratedKernel {
 
 /// The kernel for a group whose result tensors and operands are final. Emits an
 /// error at the group and fails when no generator can serve it.
-llvm::FailureOr<GeneratedKernel> generateKernel(FusedOp group, const Chip &chip);
+llvm::FailureOr<GeneratedKernel> generateKernel(FusedOp group,
+                                                const Chip &chip);
 
 } // namespace pascaline
