@@ -92,7 +92,26 @@ uint32_t pascalineEmulatorVote(ThreadState *, uint32_t op, uint32_t predicate, u
 void pascalineEmulatorWarpSync(ThreadState *, uint32_t mask);
 // trap; does not return.
 void pascalineEmulatorTrap(ThreadState *);
+
+// Called by code that was translated for the sanitizer, before each access,
+// barrier and fence. `access` is packed: see kAccess. They return if all is
+// well; else the launch fails.
+// A global, const or generic address, before it is confined to the window.
+void pascalineEmulatorCheckGlobal(ThreadState *, uint64_t address, uint64_t access);
+void pascalineEmulatorCheckShared(ThreadState *, uint64_t offset, uint64_t access);
+// An offset that must lie below `limit`.
+void pascalineEmulatorCheckLocal(ThreadState *, uint64_t offset, uint64_t limit, uint64_t access);
+void pascalineEmulatorCheckParam(ThreadState *, uint64_t offset, uint64_t limit, uint64_t access);
+void pascalineEmulatorCheckBarrier(ThreadState *, uint32_t id, uint32_t count, uint32_t line, uint32_t waits);
+void pascalineEmulatorCheckFence(ThreadState *, uint32_t beyondBlock);
 }
+
+// An access as the Check hooks take it: the PTX line in bits 0..31, the bytes
+// (a power of two up to 16) in 32..39, and these.
+inline constexpr uint64_t kAccessStores = uint64_t(1) << 40;
+inline constexpr uint64_t kAccessAtomic = uint64_t(1) << 41;   // atom, red: stores too
+inline constexpr uint64_t kAccessStrong = uint64_t(1) << 42;   // or volatile, relaxed, ...
+inline constexpr uint64_t kAccessReleases = uint64_t(1) << 43; // .release, .acq_rel
 
 struct ParamInfo {
   uint32_t offset; // in ThreadState::params
@@ -110,6 +129,10 @@ struct KernelInfo {
   uint32_t maxThreads = 1024;   // .maxntid / .reqntid product, else 1024
   uint32_t requiredBlock[3] = {0, 0, 0}; // .reqntid, zeros when absent
   bool switches = false; // calls one of the hooks above that may wait: needs a fiber a thread
+  bool sanitized = false; // calls the Check hooks
+  // log2 of the least bytes that an access has, which may reach this space.
+  uint8_t sharedGranuleShift = 4;
+  uint8_t globalGranuleShift = 4;
 };
 
 // One variable of the module in .global or .const space, to be placed in the

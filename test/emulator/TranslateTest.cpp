@@ -41,6 +41,31 @@ void pascalineEmulatorWarpSync(ThreadState *, uint32_t mask) {
   note("warpsync", {mask});
 }
 void pascalineEmulatorTrap(ThreadState *) { note("trap", {}); }
+void pascalineEmulatorCheckGlobal(ThreadState *, uint64_t, uint64_t access) {
+  note("check global", {uint32_t(access), uint32_t(access >> 32)});
+}
+void pascalineEmulatorCheckShared(ThreadState *, uint64_t offset,
+                                  uint64_t access) {
+  note("check shared",
+       {uint32_t(offset), uint32_t(access), uint32_t(access >> 32)});
+}
+void pascalineEmulatorCheckLocal(ThreadState *, uint64_t offset, uint64_t limit,
+                                 uint64_t access) {
+  note("check local",
+       {uint32_t(offset), uint32_t(limit), uint32_t(access >> 32)});
+}
+void pascalineEmulatorCheckParam(ThreadState *, uint64_t offset, uint64_t limit,
+                                 uint64_t access) {
+  note("check param",
+       {uint32_t(offset), uint32_t(limit), uint32_t(access >> 32)});
+}
+void pascalineEmulatorCheckBarrier(ThreadState *, uint32_t id, uint32_t count,
+                                   uint32_t line, uint32_t waits) {
+  note("check barrier", {id, count, line, waits});
+}
+void pascalineEmulatorCheckFence(ThreadState *, uint32_t beyondBlock) {
+  note("check fence", {beyondBlock});
+}
 }
 
 namespace pascaline::emulator::test {

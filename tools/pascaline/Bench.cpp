@@ -211,6 +211,7 @@ void print(const char *model, const pascaline_device_info &device,
 int benchCommand(int argc, char **argv) {
   Options options(argc, argv,
                   {{"--device", true},
+                   {"--sanitize", false},
                    {"--iterations", true},
                    {"--warmup", true},
                    {"--duration", true},

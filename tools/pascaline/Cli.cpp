@@ -107,10 +107,21 @@ ArtifactHandle openArtifact(const std::string &path) {
 
 DeviceHandle openDevice(const Options &options) {
   const std::string *selector = options.value("--device");
+  bool sanitizes = options.has("--sanitize");
+  if (sanitizes) // which the emulator reads when it is opened
+    setenv("PASCALINE_EMULATOR_SANITIZE", "1", 1);
   pascaline_device *handle;
   check(pascaline_device_open(selector ? selector->c_str() : "auto", nullptr,
                               &handle));
   DeviceHandle device(handle);
+  if (sanitizes) {
+    pascaline_device_info info;
+    check(pascaline_device_get_info(handle, &info));
+    if (!info.emulator)
+      throw Failure(format("--sanitize is the emulator's, the device is %s; add "
+                           "--device emulator",
+                           info.reason));
+  }
   if (!selector || *selector == "auto") {
     pascaline_device_info info;
     check(pascaline_device_get_info(handle, &info));

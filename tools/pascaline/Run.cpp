@@ -92,7 +92,10 @@ std::vector<std::string> outputNames(const Tensors &outputs) {
 int runCommand(int argc, char **argv) {
   Options options(
       argc, argv,
-      {{"--input", true, true}, {"--output-dir", true}, {"--device", true}},
+      {{"--input", true, true},
+       {"--output-dir", true},
+       {"--device", true},
+       {"--sanitize", false}},
       "MODEL.pasc");
   const std::string *directory = options.value("--output-dir");
   if (!directory)

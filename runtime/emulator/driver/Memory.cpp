@@ -4,6 +4,7 @@
 // touched, so a wrong size or a freed pointer is CUDA_ERROR_INVALID_VALUE. So
 // is a "host" pointer into the device's window that no allocation covers.
 #include "runtime/emulator/driver/Objects.h"
+#include "runtime/emulator/scheduler/Shadow.h"
 
 #include <cstring>
 #include <new>
@@ -65,6 +66,7 @@ CUresult copy(Side toSide, uint64_t to, Side fromSide, uint64_t from,
     return result;
   std::memmove(reinterpret_cast<void *>(to), reinterpret_cast<void *>(from),
                bytes);
+  Shadow::noteCopy(to, from, bytes);
   return CUDA_SUCCESS;
 }
 
@@ -86,6 +88,7 @@ CUresult set(CUdeviceptr to, T value, size_t count, CUstream stream) {
   if (CUresult result = checkDeviceRange(to, count * sizeof(T)))
     return result;
   std::fill_n(reinterpret_cast<T *>(to), count, value);
+  Shadow::noteDefined(to, count * sizeof(T));
   return CUDA_SUCCESS;
 }
 

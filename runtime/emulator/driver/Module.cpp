@@ -1,5 +1,6 @@
 // Module.cpp - loads PTX, and answers questions about what is in it.
 #include "runtime/emulator/driver/Objects.h"
+#include "runtime/emulator/scheduler/Shadow.h"
 
 #include <cstdio>
 #include <cstring>
@@ -133,13 +134,14 @@ CUresult placeVariables(CUmod_st &module, std::string *log) {
       return CUDA_ERROR_OUT_OF_MEMORY;
     }
     module.addresses.push_back(address);
+    Shadow::noteDefined(address, variable.bytes);
   }
   return CUDA_SUCCESS;
 }
 
 CUresult load(CUmod_st &module, const char *ptx, std::string *log) {
   ErrorKind kind = ErrorKind::InvalidPtx;
-  module.translated = TranslatedModule::create(ptx, log, &kind);
+  module.translated = TranslatedModule::create(ptx, log, &kind, Shadow::wanted());
   if (!module.translated)
     return resultOf(kind);
   if (CUresult result = placeVariables(module, log))

@@ -48,6 +48,8 @@ uint32_t BlockRunner::reduced(const Barrier &barrier, uint32_t op) {
 // Every waiter gets its result now: a fast thread may start the barrier anew
 // before a slow one has run.
 void BlockRunner::releaseBarrier(Barrier &barrier) {
+  if (sanitizing)
+    sanitizing->barrierDone(&barrier - barriers, barrier.count == 0);
   if (barrier.predicates)
     for (BlockThread *t = barrier.first; t; t = t->next)
       t->result = reduced(barrier, t->lane);

@@ -45,6 +45,13 @@ bool BlockRunner::prepare(const Launch &newLaunch) {
                                     PROT_READ | PROT_WRITE);
 
   threadCount = launch->block[0] * launch->block[1] * launch->block[2];
+  if (!kernel.sanitized) {
+    sanitizing.reset();
+  } else {
+    if (!sanitizing)
+      sanitizing = std::make_unique<Sanitizer>(*this);
+    sanitizing->prepare(*launch, sharedBytes, threadCount);
+  }
   if (done && kernel.switches)
     done = fibers.reserve(threadCount);
   if (!done) {
@@ -103,6 +110,9 @@ bool BlockRunner::run(uint64_t index) {
   if (DeviceMemory::get().poisons())
     std::memset(reinterpret_cast<void *>(threads[0].state.sharedBase), kPoison,
                 sharedBytes);
+
+  if (sanitizing)
+    sanitizing->startBlock(index);
 
   frame.signal = 0;
   if (sigsetjmp(frame.back, 0)) {

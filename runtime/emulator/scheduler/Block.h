@@ -34,6 +34,7 @@
 #include "runtime/emulator/scheduler/DeviceMemory.h"
 #include "runtime/emulator/scheduler/Faults.h"
 #include "runtime/emulator/scheduler/Fibers.h"
+#include "runtime/emulator/scheduler/Sanitizer.h"
 
 #include <cstddef>
 #include <memory>
@@ -108,7 +109,22 @@ public:
                    uint32_t mask);
   [[noreturn]] void trap(BlockThread *thread);
 
+  // Null unless the kernel is sanitized. Its findings end the block.
+  Sanitizer *sanitizer() { return sanitizing.get(); }
+  // What is wrong with an access; `what` is a literal.
+  [[noreturn]] void report(BlockThread *thread, FailureKind kind,
+                           const Access &access, const char *what,
+                           uint64_t address);
+  // The other side's block is a number, or -1: this one, in shared memory.
+  [[noreturn]] void reportRace(BlockThread *thread, const Access &access,
+                               uint64_t address, uint32_t otherThread,
+                               uint32_t otherLine, bool otherStored,
+                               int64_t otherBlock);
+  [[noreturn]] void reportBarrier(BlockThread *thread, uint32_t id,
+                                  uint32_t line, uint32_t otherLine);
+
 private:
+  friend class FaultGuard;
   struct Barrier {
     uint32_t arrived = 0; // in threads; 0: nobody is here
     uint32_t count = 0;   // as given; 0: all of the block
@@ -182,9 +198,22 @@ private:
   uint64_t sharedCommitted = 0;
   bool localCommitted = false;
 
+  std::unique_ptr<Sanitizer> sanitizing;
   std::unique_ptr<BlockThread[]> threads;
   std::unique_ptr<Warp[]> warps;
   Barrier barriers[16];
+};
+
+// While it lives no interrupt may leave the block: a lock is held.
+class FaultGuard {
+public:
+  explicit FaultGuard(BlockRunner &runner) : runner(runner) {
+    setFaultFrame(nullptr);
+  }
+  ~FaultGuard() { setFaultFrame(&runner.frame); }
+
+private:
+  BlockRunner &runner;
 };
 
 inline BlockThread *BlockRunner::takeReady() {

@@ -114,6 +114,8 @@ void BlockRunner::finishGroup(Warp &warp, unsigned index, BlockThread *self) {
   uint32_t op = group.op & ~kWithoutSync;
   uint32_t same =
       group.kind == Collective::Vote ? vote(lanes, group.arrived, op) : 0;
+  if (sanitizing)
+    sanitizing->warpSync(&warp - warps.get(), group.arrived);
   BlockThread *first = nullptr, *last = nullptr;
   for (uint32_t left = group.arrived; left; left &= left - 1) {
     unsigned lane = __builtin_ctz(left);

@@ -1,4 +1,5 @@
 #include "runtime/emulator/scheduler/DeviceMemory.h"
+#include "runtime/emulator/scheduler/Shadow.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -69,6 +70,8 @@ DeviceMemory &DeviceMemory::get() {
 DeviceMemory::DeviceMemory() : base(reserveWindow()), limit(readLimit()) {
   const char *poisonText = std::getenv("PASCALINE_EMULATOR_POISON");
   poison = poisonText && *poisonText && *poisonText != '0';
+  if (base && Shadow::wanted() && !Shadow::reserve(base, kLocalOffset))
+    base = 0; // as without the window itself
   cursor = base + kNullBytes;
   freeRanges[cursor] = base + kLocalOffset;
 }
@@ -134,6 +137,8 @@ AllocationStatus DeviceMemory::allocate(uint64_t bytes, const void *owner,
   used += pages;
   *address = start + pages - rounded;
   live[*address] = {*address, bytes, owner};
+  if (Shadow *shadow = Shadow::get())
+    shadow->allocate(*address, bytes);
   return AllocationStatus::Done;
 }
 
@@ -145,6 +150,8 @@ void DeviceMemory::releaseLocked(
   // Mapping afresh gives the pages back and takes the access away at once.
   mmap(reinterpret_cast<void *>(start), end - start, PROT_NONE,
        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  if (Shadow *shadow = Shadow::get())
+    shadow->release(start, end);
   used -= end - start;
   live.erase(allocation);
 

@@ -12,6 +12,18 @@ std::string coordinates(const uint32_t (&at)[3]) {
          std::to_string(at[2]) + ")";
 }
 
+const char *verb(const Access &access) {
+  return access.atomic ? "updates" : access.stores ? "writes" : "reads";
+}
+
+// ", 8 bytes past the end of ..." for addresses of device memory.
+std::string allocation(uint64_t address) {
+  const DeviceMemory &memory = DeviceMemory::get();
+  if (address - memory.windowBase() >= kGlobalWindowBytes)
+    return "";
+  return ", " + memory.describe(address);
+}
+
 } // namespace
 
 std::string BlockRunner::where(const BlockThread *thread) const {
@@ -51,6 +63,63 @@ void BlockRunner::explainFault() {
   lastFailure = {FailureKind::IllegalAddress,
                  at + "access to " + hex + ", " +
                      DeviceMemory::get().describe(frame.address)};
+}
+
+void BlockRunner::report(BlockThread *thread, FailureKind kind,
+                         const Access &access, const char *what,
+                         uint64_t address) {
+  setFaultFrame(nullptr); // as in explain
+  {
+    char text[256];
+    std::snprintf(text, sizeof text, "line %u %s %u bytes %s, at 0x%llx",
+                  access.line, verb(access), access.bytes, what,
+                  static_cast<unsigned long long>(address));
+    lastFailure = {kind, where(thread) + text + allocation(address)};
+  }
+  leave();
+}
+
+void BlockRunner::reportRace(BlockThread *thread, const Access &access,
+                             uint64_t address, uint32_t otherThread,
+                             uint32_t otherLine, bool otherStored,
+                             int64_t otherBlock) {
+  setFaultFrame(nullptr); // as in explain
+  {
+    const ThreadState &other = threads[otherThread].state;
+    std::string who = "thread " + coordinates(other.tid);
+    if (otherBlock >= 0) {
+      uint32_t x = otherBlock % launch->grid[0];
+      uint64_t rest = otherBlock / launch->grid[0];
+      uint32_t at[3] = {x, uint32_t(rest % launch->grid[1]),
+                        uint32_t(rest / launch->grid[1])};
+      who = "block " + coordinates(at) + ", " + who;
+    }
+    char text[256];
+    std::snprintf(text, sizeof text,
+                  "race in %s memory at 0x%llx%s: line %u %s %u bytes, which ",
+                  otherBlock < 0 ? "shared" : "device",
+                  static_cast<unsigned long long>(address),
+                  allocation(address).c_str(), access.line, verb(access),
+                  access.bytes);
+    lastFailure = {FailureKind::LaunchFailed,
+                   where(thread) + text + who +
+                       (otherStored ? " has written" : " has read") +
+                       " at line " + std::to_string(otherLine) +
+                       (otherBlock < 0 ? ", with no barrier between"
+                                       : ", with no fence and atomic between")};
+  }
+  leave();
+}
+
+void BlockRunner::reportBarrier(BlockThread *thread, uint32_t id, uint32_t line,
+                                uint32_t otherLine) {
+  setFaultFrame(nullptr); // as in explain
+  lastFailure = {FailureKind::LaunchFailed,
+                 where(thread) + "line " + std::to_string(line) +
+                     " waits at barrier " + std::to_string(id) +
+                     ", where other lanes of the warp wait at line " +
+                     std::to_string(otherLine)};
+  leave();
 }
 
 // "deadlock, 96 of 128 threads wait at barrier 0; 1 waits at a shuffle ..."

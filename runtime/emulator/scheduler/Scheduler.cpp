@@ -70,6 +70,8 @@ LaunchFailure Scheduler::run(const Launch &newLaunch) {
     return {FailureKind::OutOfMemory,
             "the host gave the emulator no thread to run kernels on"};
   launch = &newLaunch;
+  if (launch->kernel->sanitized)
+    Sanitizer::startLaunch();
   failure = {};
   failed = false;
   blocks = uint64_t(launch->grid[0]) * launch->grid[1] * launch->grid[2];

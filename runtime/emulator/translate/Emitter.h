@@ -62,6 +62,10 @@ public:
   // The host pointer of an address operand in a space.
   llvm::Value *address(const Instruction &at, const Operand &operand,
                        Space space, uint64_t accessBytes);
+  // What the sanitizer wants to know; nothing is emitted in a plain module.
+  void checkBarrier(const Instruction &at, llvm::Value *id, llvm::Value *count,
+                    bool waits);
+  void checkFence(bool beyondBlock);
   // What mov gives for a variable: its offset or address in its own space.
   llvm::Value *variableAddress(const Instruction &at, const Operand &operand);
   // An address of a space as a generic one, and back.
@@ -116,6 +120,7 @@ public:
   llvm::IRBuilder<> builder;
   Diagnostic &diagnostic;
   bool switches = false; // a hook that may wait was called
+  uint8_t sharedGranuleShift = 4, globalGranuleShift = 4; // as in KernelInfo
 
 private:
   llvm::Value *field(const char *name, uint64_t offset);
@@ -123,6 +128,12 @@ private:
                          uint64_t below);
   llvm::Value *immediate(const Instruction &at, const Operand &operand,
                          Type type);
+  llvm::Value *confinedAddress(const Instruction &at, const Operand &operand,
+                               Space space, uint64_t accessBytes);
+  llvm::Value *unconfinedAddress(const Instruction &at, const Operand &operand,
+                                 Space &space, llvm::Value *pointer);
+  void checkAccess(const Instruction &at, const Operand &operand, Space space,
+                   uint64_t bytes, llvm::Value *pointer);
   llvm::Value *kernelParamAddress(llvm::Value *value, uint64_t accessBytes);
   llvm::Value *functionParamAddress(llvm::Value *value, uint64_t accessBytes);
   void findAddressedParams();

@@ -166,6 +166,13 @@ const std::vector<HostFunction> &hostFunctions() {
       {"pascalineEmulatorVote", addressOf(pascalineEmulatorVote)},
       {"pascalineEmulatorWarpSync", addressOf(pascalineEmulatorWarpSync)},
       {"pascalineEmulatorTrap", addressOf(pascalineEmulatorTrap)},
+      {"pascalineEmulatorCheckGlobal", addressOf(pascalineEmulatorCheckGlobal)},
+      {"pascalineEmulatorCheckShared", addressOf(pascalineEmulatorCheckShared)},
+      {"pascalineEmulatorCheckLocal", addressOf(pascalineEmulatorCheckLocal)},
+      {"pascalineEmulatorCheckParam", addressOf(pascalineEmulatorCheckParam)},
+      {"pascalineEmulatorCheckBarrier",
+       addressOf(pascalineEmulatorCheckBarrier)},
+      {"pascalineEmulatorCheckFence", addressOf(pascalineEmulatorCheckFence)},
       // LLVM's own
       {"memcpy", addressOf(std::memcpy)},
       {"memmove", addressOf(std::memmove)},

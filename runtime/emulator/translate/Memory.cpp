@@ -248,6 +248,7 @@ bool emitFence(Emitter &emitter, const Instruction &instruction) {
     return modifiers.refuse("needs a scope");
   if (!modifiers.done(0))
     return false;
+  emitter.checkFence(scope != 0);
   // The threads of a block take turns on one core.
   emitter.builder.CreateFence(AtomicOrdering::SequentiallyConsistent,
                               scope == 0 ? llvm::SyncScope::SingleThread

@@ -268,9 +268,17 @@ Value *Emitter::fromGeneric(Value *address, Space space) {
                            builder.CreatePtrToInt(base, builder.getInt64Ty()));
 }
 
-// The masking rules are those of Kernel.h.
 Value *Emitter::address(const Instruction &at, const Operand &operand,
                         Space space, uint64_t accessBytes) {
+  Value *pointer = confinedAddress(at, operand, space, accessBytes);
+  if (pointer && layout.info.sanitized)
+    checkAccess(at, operand, space, accessBytes, pointer);
+  return pointer;
+}
+
+// The masking rules are those of Kernel.h.
+Value *Emitter::confinedAddress(const Instruction &at, const Operand &operand,
+                                Space space, uint64_t accessBytes) {
   if (!operand.is(Operand::Kind::Address) || operand.elements.size() != 1) {
     fail(at, "'" + at.fullName() + "' takes an address in brackets here");
     return nullptr;

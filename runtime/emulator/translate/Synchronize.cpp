@@ -66,6 +66,7 @@ bool emitBarrier(Emitter &emitter, const Instruction &instruction) {
     return false;
   id = emitter.builder.CreateAnd(id, 15);
   emitter.switches = true;
+  emitter.checkBarrier(instruction, id, count, kind != 1);
   if (kind == 0) {
     emitter.callHook("pascalineEmulatorBarrier", {id, count});
     return true;

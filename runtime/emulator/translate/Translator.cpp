@@ -59,7 +59,12 @@ bool translate(const ptx::Module &source, Unit &unit, Diagnostic &diagnostic) {
                     diagnostic);
     if (!emitter.run())
       return false;
-    unit.layout.info.switches |= emitter.switches;
+    KernelInfo &info = unit.layout.info;
+    info.switches |= emitter.switches;
+    info.sharedGranuleShift =
+        std::min(info.sharedGranuleShift, emitter.sharedGranuleShift);
+    info.globalGranuleShift =
+        std::min(info.globalGranuleShift, emitter.globalGranuleShift);
   }
   return true;
 }
@@ -136,7 +141,8 @@ uint32_t TranslatedModule::Implementation::find(const ptx::Variable &from,
 
 std::unique_ptr<TranslatedModule> TranslatedModule::create(std::string_view ptx,
                                                            std::string *log,
-                                                           ErrorKind *kind) {
+                                                           ErrorKind *kind,
+                                                           bool sanitize) {
   Diagnostic diagnostic;
   auto made = std::make_unique<Implementation>();
   auto refuse = [&]() -> std::unique_ptr<TranslatedModule> {
@@ -153,6 +159,7 @@ std::unique_ptr<TranslatedModule> TranslatedModule::create(std::string_view ptx,
     if (!function.isEntry || !function.hasBody)
       continue;
     Unit &unit = made->units.emplace_back();
+    unit.layout.info.sanitized = sanitize;
     if (!layOut(*made->source, function, unit.layout, diagnostic) ||
         !translate(*made->source, unit, diagnostic))
       return refuse();
