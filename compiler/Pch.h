@@ -1,6 +1,7 @@
 // Pch.h - MLIR's headers that most files need, precompiled once: a file that
 // took 8 s to compile takes 2 to 3. Only headers of MLIR and LLVM belong here,
-// so that no edit of ours rebuilds everything. Files still include what they use.
+// so that no edit of ours rebuilds everything. Files still include what they
+// use.
 #pragma once
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -6,9 +6,9 @@
 // documentation ("CUDA Driver API", docs.nvidia.com/cuda/cuda-driver-api) and
 // needs no toolkit. Values and signatures are the documented ones.
 //
-// PASCALINE_CUDA_FUNCTIONS(X) calls X(name, symbol, parameters) for each function: `name` is
-// the member of DriverTable, `symbol` the exported name (`_v2` where the
-// documentation's macro maps to one).
+// PASCALINE_CUDA_FUNCTIONS(X) calls X(name, symbol, parameters) for each
+// function: `name` is the member of DriverTable, `symbol` the exported name
+// (`_v2` where the documentation's macro maps to one).
 #ifndef PASCALINE_CUDA_DRIVER_H
 #define PASCALINE_CUDA_DRIVER_H
 
@@ -105,7 +105,11 @@ typedef enum CUjit_option {
 } CUjit_option;
 
 enum { CU_STREAM_DEFAULT = 0, CU_STREAM_NON_BLOCKING = 1 };
-enum { CU_EVENT_DEFAULT = 0, CU_EVENT_BLOCKING_SYNC = 1, CU_EVENT_DISABLE_TIMING = 2 };
+enum {
+  CU_EVENT_DEFAULT = 0,
+  CU_EVENT_BLOCKING_SYNC = 1,
+  CU_EVENT_DISABLE_TIMING = 2
+};
 typedef enum CUstreamCaptureMode {
   CU_STREAM_CAPTURE_MODE_GLOBAL = 0,
   CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1,
