@@ -2,12 +2,12 @@
 // sections one after another, then the header that knows them all.
 #include "compiler/artifact/ArtifactWriter.h"
 
+#include "compiler/artifact/OutputFile.h"
+
 #include "pascaline/artifact_generated.h"
 
-#include <cerrno>
-#include <cstdio>
-#include <fcntl.h>
-#include <unistd.h>
+#include <cstring>
+#include <string_view>
 
 namespace pascaline {
 namespace {
@@ -156,21 +156,6 @@ bool buildHead(const ArtifactContents &contents, std::string &bytes,
   return true;
 }
 
-// All of it, or false with errno set.
-bool writeAll(int file, const void *data, uint64_t bytes) {
-  const char *at = static_cast<const char *>(data);
-  while (bytes > 0) {
-    ssize_t written = write(file, at, bytes);
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written < 0)
-      return false;
-    at += written;
-    bytes -= uint64_t(written);
-  }
-  return true;
-}
-
 } // namespace
 
 bool serializeArtifact(const ArtifactContents &contents, std::string &bytes,
@@ -188,38 +173,9 @@ bool writeArtifact(const ArtifactContents &contents, const std::string &path,
   std::string head;
   if (!buildHead(contents, head, error))
     return false;
-  // A name of this process's own, so that two compiles to one path do not mix;
-  // one left by a process that was killed is passed over.
-  std::string temporary;
-  int file = -1;
-  for (int attempt = 0; file < 0 && attempt < 100; ++attempt) {
-    temporary = path + "." + std::to_string(getpid()) + "-" +
-                std::to_string(attempt) + ".tmp";
-    file =
-        open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (file < 0 && errno != EEXIST)
-      break;
-  }
-  if (file < 0) {
-    error = path + ": cannot be created: " + strerror(errno);
-    return false;
-  }
-  bool done = writeAll(file, head.data(), head.size()) &&
-              writeAll(file, contents.weights, contents.weightsSectionBytes);
-  int reason = errno;
-  if (close(file) != 0 && done) {
-    done = false;
-    reason = errno;
-  }
-  if (done && rename(temporary.c_str(), path.c_str()) != 0) {
-    done = false;
-    reason = errno;
-  }
-  if (!done) {
-    unlink(temporary.c_str());
-    error = path + ": cannot be written: " + strerror(reason);
-  }
-  return done;
+  std::string_view weights(static_cast<const char *>(contents.weights),
+                           contents.weightsSectionBytes);
+  return writeOutputFile(path, {head, weights}, error);
 }
 
 } // namespace pascaline

@@ -105,8 +105,7 @@ struct ArtifactContents {
 bool serializeArtifact(const ArtifactContents &contents, std::string &bytes,
                        std::string &error);
 
-// Writes to a new file beside `path` and renames it there, so that `path` is
-// never half written; on failure nothing is left behind.
+// Writes it as OutputFile.h says: as a whole or not at all.
 bool writeArtifact(const ArtifactContents &contents, const std::string &path,
                    std::string &error);
 
