@@ -118,9 +118,10 @@ DeviceHandle openDevice(const Options &options) {
     pascaline_device_info info;
     check(pascaline_device_get_info(handle, &info));
     if (!info.emulator)
-      throw Failure(format("--sanitize is the emulator's, the device is %s; add "
-                           "--device emulator",
-                           info.reason));
+      throw Failure(
+          format("--sanitize is the emulator's, the device is %s; add "
+                 "--device emulator",
+                 info.reason));
   }
   if (!selector || *selector == "auto") {
     pascaline_device_info info;

@@ -90,13 +90,12 @@ std::vector<std::string> outputNames(const Tensors &outputs) {
 } // namespace
 
 int runCommand(int argc, char **argv) {
-  Options options(
-      argc, argv,
-      {{"--input", true, true},
-       {"--output-dir", true},
-       {"--device", true},
-       {"--sanitize", false}},
-      "MODEL.pasc");
+  Options options(argc, argv,
+                  {{"--input", true, true},
+                   {"--output-dir", true},
+                   {"--device", true},
+                   {"--sanitize", false}},
+                  "MODEL.pasc");
   const std::string *directory = options.value("--output-dir");
   if (!directory)
     throw WrongUsage("no --output-dir is given");

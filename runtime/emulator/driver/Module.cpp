@@ -141,7 +141,8 @@ CUresult placeVariables(CUmod_st &module, std::string *log) {
 
 CUresult load(CUmod_st &module, const char *ptx, std::string *log) {
   ErrorKind kind = ErrorKind::InvalidPtx;
-  module.translated = TranslatedModule::create(ptx, log, &kind, Shadow::wanted());
+  module.translated =
+      TranslatedModule::create(ptx, log, &kind, Shadow::wanted());
   if (!module.translated)
     return resultOf(kind);
   if (CUresult result = placeVariables(module, log))

@@ -4,16 +4,18 @@
 
 namespace pascaline::emulator {
 
-void BlockOrder::prepare(unsigned count) {
+bool BlockOrder::prepare(unsigned count) {
   threads = (count + 31) / 32 * 32;
   // Rarely, before the clock runs over, everything starts anew.
-  if (tick > 0xf0000000u) {
+  bool restarts = tick > 0xf0000000u;
+  if (restarts) {
     std::fill(known.begin(), known.end(), 0);
     tick = 1;
   }
   if (known.size() < size_t(threads) * threads)
     known.assign(size_t(threads) * threads, 0);
   fenced.assign(threads, 0);
+  return restarts;
 }
 
 void BlockOrder::startBlock() {

@@ -26,12 +26,15 @@ namespace pascaline::emulator {
 
 class BlockOrder {
 public:
-  void prepare(unsigned threads);
+  // True when the clock was set back: all earlier ticks are to be forgotten.
+  bool prepare(unsigned threads);
   void startBlock();
 
   uint32_t now() const { return tick; }
   // Of the block's start: what has an earlier tick happened in another block.
   uint32_t start() const { return blockStart; }
+  // The tick of the last barrier of the whole block, else start().
+  uint32_t lastBarrier() const { return epoch; }
   bool isOrdered(uint32_t thread, uint32_t earlier, uint32_t at) const {
     return at < epoch || thread == earlier ||
            known[size_t(thread) * threads + earlier] >= at;

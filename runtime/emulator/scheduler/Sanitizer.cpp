@@ -10,7 +10,7 @@ LaunchOrder launchOrder;
 uint32_t currentLaunch = 0; // set while no block runs
 
 // The state bytes of up to 16 bytes that nothing is wrong with.
-bool allDefined(const uint8_t *state, uint32_t bytes) {
+inline bool allDefined(const uint8_t *state, uint32_t bytes) {
   constexpr uint64_t kAll = 0x0303030303030303;
   uint64_t first = 0, second = kAll;
   switch (bytes) {
@@ -49,12 +49,16 @@ void Sanitizer::prepare(const Launch &newLaunch, uint64_t shared,
   sharedBytes = shared;
   sharedShift = launch->kernel->sharedGranuleShift;
   globalShift = launch->kernel->globalGranuleShift;
-  order.prepare(threads);
+  if (order.prepare(threads)) {
+    cells.clear();
+    ticks.clear();
+  }
   size_t granules = (sharedBytes >> sharedShift) + 1;
-  // Cells of earlier launches have earlier ticks: all the same to us. Those of
-  // another granule may hold anything in their fields but a tick to come.
-  if (cells.size() < granules)
+  // What earlier launches left has earlier ticks and means nothing.
+  if (cells.size() < granules) {
     cells.resize(granules);
+    ticks.resize(granules);
+  }
   barrierLines.assign((threads + 31) / 32 * 16, {});
 }
 
@@ -62,6 +66,95 @@ void Sanitizer::startBlock(uint64_t index) {
   block = uint32_t(index) & Stamp::kBlockMask;
   order.startBlock();
   knowledge.start();
+}
+
+// Shared memory.
+
+// Two readers are kept, of different warps where there are such: whoever writes
+// next is another thread than one of them.
+inline void Sanitizer::noteRead(SharedCell &cell, SharedTicks &ticks,
+                                SharedStamp mine) {
+  uint32_t thread = mine.thread();
+  auto replaceable = [&](const SharedStamp &stamp) {
+    return stamp.tick <= order.start() || stamp.thread() == thread ||
+           order.isOrdered(thread, stamp.thread(), stamp.tick);
+  };
+  if (replaceable(cell.read)) {
+    cell.read = mine;
+  } else if (replaceable(cell.otherRead)) {
+    cell.otherRead = mine;
+  } else if (cell.read.thread() / 32 == cell.otherRead.thread() / 32) {
+    cell.read = cell.otherRead;
+    cell.otherRead = mine;
+  } else if (cell.read.thread() / 32 == thread / 32) {
+    cell.read = mine;
+  } else {
+    cell.otherRead = mine;
+  }
+  if (cell.read.tick == mine.tick && cell.otherRead.tick == mine.tick &&
+      cell.read.thread() != cell.otherRead.thread() && !cell.read.strong() &&
+      !cell.otherRead.strong())
+    ticks.settled = mine.tick;
+}
+
+[[gnu::always_inline]] inline void
+Sanitizer::checkShared(BlockThread *thread, uint64_t offset, Access access) {
+  if (offset & (access.bytes - 1))
+    runner.report(thread, FailureKind::MisalignedAddress, access,
+                  "at a misaligned offset of shared memory", offset);
+  if (offset >= sharedBytes || sharedBytes - offset < access.bytes)
+    runner.report(thread, FailureKind::IllegalAddress, access,
+                  "outside the block's shared memory", offset);
+  if (!access.stores && !access.strong) {
+    const SharedTicks *all = &ticks[offset >> sharedShift];
+    uint32_t count = ((access.bytes - 1) >> sharedShift) + 1;
+    uint32_t before = order.lastBarrier() - order.start(), now = order.now();
+    bool fine = true;
+    for (uint32_t i = 0; i < count; ++i)
+      fine &=
+          (all[i].written - order.start() < before) & (all[i].settled == now);
+    if (fine)
+      return;
+  }
+  checkSharedCells(thread, offset, access);
+}
+
+void Sanitizer::checkSharedCells(BlockThread *thread, uint64_t offset,
+                                 const Access &access) {
+  uint32_t self = threadNumber(thread);
+  if (access.strong)
+    order.meet(self, offset);
+  SharedStamp mine{order.now(),
+                   access.line << 11 | uint32_t(access.strong) << 10 | self};
+  SharedCell *cell = &cells[offset >> sharedShift];
+  SharedTicks *tick = &ticks[offset >> sharedShift];
+  for (uint32_t i = 0; i < access.bytes;
+       i += 1u << sharedShift, ++cell, ++tick) {
+    const SharedStamp write = cell->write;
+    bool written = write.tick >= order.start();
+    if (written && !order.isOrdered(self, write.thread(), write.tick) &&
+        !(access.strong && write.strong()))
+      sharedRace(thread, offset + i, access, write, true);
+    if (access.reads() && !written)
+      runner.report(thread, FailureKind::LaunchFailed, access,
+                    "reading shared memory that no thread of the block has "
+                    "written",
+                    offset + i);
+    if (!access.stores) {
+      noteRead(*cell, *tick, mine);
+      continue;
+    }
+    for (SharedStamp read : {cell->read, cell->otherRead})
+      if (read.tick >= order.start() &&
+          !order.isOrdered(self, read.thread(), read.tick) &&
+          !(access.strong && read.strong()))
+        sharedRace(thread, offset + i, access, read, false);
+    tick->written = mine.tick;
+    // An atomic access does not hide the thread's own plain one before it.
+    if (!(access.strong && !write.strong() && write.thread() == self &&
+          write.tick >= order.lastBarrier()))
+      cell->write = mine;
+  }
 }
 
 // Device memory.
@@ -75,23 +168,24 @@ bool Sanitizer::conflicts(uint64_t stamp, bool strong) {
                               Stamp::segment(stamp));
 }
 
-void Sanitizer::readGlobal(BlockThread *thread, ShadowCell &cell,
-                           uint64_t address, const Access &access,
-                           uint64_t mine) {
+inline void Sanitizer::readGlobal(BlockThread *thread, ShadowCell &cell,
+                                  uint64_t address, const Access &access,
+                                  uint64_t mine) {
   constexpr auto relaxed = std::memory_order_relaxed;
-  // The launch and block of a stamp.
-  auto isMine = [&](uint64_t stamp) { return (stamp ^ mine) >> 36 == 0; };
+  // Launch and block agree, and no fence came between: the first read stays.
+  auto isSame = [&](uint64_t stamp) {
+    return ((stamp ^ mine) & ~Stamp::kUnsegmented) == 0;
+  };
   uint64_t read = cell.read.load(relaxed);
-  // A block's first read of a launch stays, unless a fence came between.
-  if (!(isMine(read) && Stamp::segment(read) == Stamp::segment(mine)) &&
-      !(isMine(cell.otherRead.load(relaxed)) &&
-        Stamp::segment(cell.otherRead.load(relaxed)) == Stamp::segment(mine))) {
-    uint64_t old = cell.read.exchange(mine);
-    if (Stamp::launch(old) == launchNumber && !isMine(old))
-      cell.otherRead.store(old, relaxed);
+  if (!isSame(read) && !isSame(cell.otherRead.load(relaxed))) {
+    // Plain stores: of two blocks that do this in the same nanosecond one may
+    // be forgotten, which costs less than a locked exchange a word.
+    cell.read.store(mine, relaxed);
+    if (Stamp::launch(read) == launchNumber && Stamp::block(read) != block)
+      cell.otherRead.store(read, relaxed);
   }
   uint64_t write = cell.write.load(relaxed);
-  if (write && conflicts(write, access.strong))
+  if (write >> 56 == launchNumber && conflicts(write, access.strong))
     globalRace(thread, address, access, write, true);
 }
 
@@ -101,6 +195,9 @@ void Sanitizer::writeGlobal(BlockThread *thread, ShadowCell &cell,
   uint64_t old = cell.write.exchange(mine);
   if (old && conflicts(old, access.strong))
     globalRace(thread, address, access, old, true);
+  // An atomic access does not hide the block's own plain one before it.
+  if (access.strong && (old ^ mine) >> 36 == 0 && !Stamp::strong(old))
+    cell.write.store(old);
   for (auto *read : {&cell.read, &cell.otherRead}) {
     uint64_t stamp = read->load(std::memory_order_relaxed);
     if (stamp && conflicts(stamp, access.strong))
@@ -109,8 +206,8 @@ void Sanitizer::writeGlobal(BlockThread *thread, ShadowCell &cell,
 }
 
 // Bounds, and whether somebody has written what is read.
-void Sanitizer::checkState(BlockThread *thread, uint64_t address,
-                           const Access &access) {
+inline void Sanitizer::checkState(BlockThread *thread, uint64_t address,
+                                  const Access &access) {
   uint8_t *state = shadow->state(address);
   if (allDefined(state, access.bytes))
     return;
@@ -124,9 +221,9 @@ void Sanitizer::checkState(BlockThread *thread, uint64_t address,
   std::memset(state, Shadow::kDefined, access.bytes);
 }
 
-void Sanitizer::checkGlobal(BlockThread *thread, uint64_t address,
-                            Access access) {
-  if (address % access.bytes)
+[[gnu::always_inline]] inline void
+Sanitizer::checkGlobal(BlockThread *thread, uint64_t address, Access access) {
+  if (address & (access.bytes - 1))
     runner.report(thread, FailureKind::MisalignedAddress, access,
                   "at a misaligned address", address);
   const ThreadState &state = thread->state;
@@ -168,71 +265,9 @@ void Sanitizer::checkGlobal(BlockThread *thread, uint64_t address,
   }
 }
 
-// Shared memory.
-
-// Two readers are kept, of different warps where there are such: whoever writes
-// next is another thread than one of them.
-inline void Sanitizer::noteRead(SharedCell &cell, SharedStamp mine) {
-  uint32_t thread = mine.thread();
-  auto replaceable = [&](const SharedStamp &stamp) {
-    return stamp.tick <= order.start() || stamp.thread() == thread ||
-           order.isOrdered(thread, stamp.thread(), stamp.tick);
-  };
-  if (replaceable(cell.read)) {
-    cell.read = mine;
-  } else if (replaceable(cell.otherRead)) {
-    cell.otherRead = mine;
-  } else if (cell.read.thread() / 32 == cell.otherRead.thread() / 32) {
-    cell.read = cell.otherRead;
-    cell.otherRead = mine;
-  } else if (cell.read.thread() / 32 == thread / 32) {
-    cell.read = mine;
-  } else {
-    cell.otherRead = mine;
-  }
-}
-
-void Sanitizer::checkShared(BlockThread *thread, uint64_t offset,
-                            Access access) {
-  if (offset % access.bytes)
-    runner.report(thread, FailureKind::MisalignedAddress, access,
-                  "at a misaligned offset of shared memory", offset);
-  if (offset >= sharedBytes || sharedBytes - offset < access.bytes)
-    runner.report(thread, FailureKind::IllegalAddress, access,
-                  "outside the block's shared memory", offset);
-  uint32_t self = threadNumber(thread);
-  if (access.strong)
-    order.meet(self, offset);
-  SharedStamp mine{order.now(),
-                   access.line << 11 | uint32_t(access.strong) << 10 | self};
-  SharedCell *cell = &cells[offset >> sharedShift];
-  for (uint32_t i = 0; i < access.bytes; i += 1u << sharedShift, ++cell) {
-    const SharedStamp write = cell->write;
-    bool written = write.tick >= order.start();
-    if (written && !order.isOrdered(self, write.thread(), write.tick) &&
-        !(access.strong && write.strong()))
-      sharedRace(thread, offset + i, access, write, true);
-    if (access.reads() && !written)
-      runner.report(thread, FailureKind::LaunchFailed, access,
-                    "reading shared memory that no thread of the block has "
-                    "written",
-                    offset + i);
-    if (!access.stores) {
-      noteRead(*cell, mine);
-      continue;
-    }
-    for (SharedStamp read : {cell->read, cell->otherRead})
-      if (read.tick >= order.start() &&
-          !order.isOrdered(self, read.thread(), read.tick) &&
-          !(access.strong && read.strong()))
-        sharedRace(thread, offset + i, access, read, false);
-    cell->write = mine;
-  }
-}
-
 void Sanitizer::checkBounds(BlockThread *thread, uint64_t offset,
                             uint64_t limit, const char *what, Access access) {
-  if (offset % access.bytes)
+  if (offset & (access.bytes - 1))
     runner.report(thread, FailureKind::MisalignedAddress, access,
                   "at a misaligned offset", offset);
   if (offset >= limit || limit - offset < access.bytes)

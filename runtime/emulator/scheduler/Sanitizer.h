@@ -71,6 +71,12 @@ private:
   struct SharedCell {
     SharedStamp write, read, otherRead;
   };
+  // What most loads need to know of a granule: the tick of its last write, and
+  // the tick at which two threads have read it, after which a third reader
+  // tells nothing new to a writer.
+  struct SharedTicks {
+    uint32_t written = 0, settled = 0;
+  };
   struct BarrierLine {
     uint32_t tick, line;
   };
@@ -81,7 +87,9 @@ private:
   void writeGlobal(BlockThread *thread, ShadowCell &cell, uint64_t address,
                    const Access &access, uint64_t mine);
   void checkState(BlockThread *thread, uint64_t address, const Access &access);
-  void noteRead(SharedCell &cell, SharedStamp mine);
+  void noteRead(SharedCell &cell, SharedTicks &ticks, SharedStamp mine);
+  [[gnu::noinline]] void checkSharedCells(BlockThread *thread, uint64_t offset,
+                                          const Access &access);
 
   [[noreturn, gnu::cold]] void globalRace(BlockThread *thread, uint64_t address,
                                           const Access &access, uint64_t stamp,
@@ -100,6 +108,7 @@ private:
   BlockOrder order;
   BlockKnowledge knowledge;
   std::vector<SharedCell> cells;
+  std::vector<SharedTicks> ticks;        // as `cells`
   std::vector<BarrierLine> barrierLines; // 16 a warp
 };
 

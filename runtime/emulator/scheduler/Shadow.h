@@ -29,6 +29,8 @@ struct Stamp {
   static constexpr uint32_t kMaxSegment = 127;
   static constexpr uint32_t kBlockMask = (1u << 20) - 1;
   static constexpr uint32_t kMaxLine = (1u << 18) - 1;
+  static constexpr uint64_t kUnsegmented =
+      uint64_t(1023) << 26 | ((uint64_t(1) << 19) - 1); // thread, strong, line
   static uint64_t pack(uint32_t launch, uint32_t block, uint32_t thread,
                        uint32_t segment, bool strong, uint32_t line) {
     return uint64_t(launch) << 56 | uint64_t(block & kBlockMask) << 36 |
