@@ -61,7 +61,7 @@ install_packages() {
 # they are still there.
 venv_is_current() {
   [ -f "$STAMP" ] && [ "$(cat "$STAMP")" = "$(pins)" ] &&
-    "$VENV/bin/python" -c 'import lit, numpy, onnx, onnxruntime, PIL, pytest' 2>/dev/null
+    "$VENV/bin/python" -c 'import lit, numpy, nvidia.cuda_nvrtc, onnx, onnxruntime, PIL, pytest' 2>/dev/null
 }
 
 pins() { python3 --version; sha256sum <tools/requirements.txt; }
