@@ -127,6 +127,8 @@ class Refusals:
         yield "model/missing", lambda: self._missing_model()
         yield "model/folder", lambda: self._folder_model()
         yield "model/output-in-no-folder", lambda: self._no_output_folder()
+        yield "model/output-is-the-model", lambda: self._output_is_model()
+        yield "model/dump-into-a-file", lambda: self._dump_into_file()
 
     def graph_tests(self):
         """Models that are well-formed files and still wrong."""
@@ -269,6 +271,20 @@ class Refusals:
         with harness.scratch() as folder:
             self.refused([self.product.compiler, self.good / "model.onnx", "-o",
                           f"{folder}/no/such/o.pasc"], folder, ["no/such"])
+
+    def _output_is_model(self):
+        with harness.scratch() as folder:
+            path = Path(folder) / "model.onnx"
+            onnx.save(self.model, path)
+            self.refused([self.product.compiler, path, "-o", f"{folder}/./model.onnx"], folder,
+                         ["model.onnx", "-o"])
+
+    def _dump_into_file(self):
+        with harness.scratch() as folder:
+            (Path(folder) / "dump").touch()
+            self.refused([self.product.compiler, self.good / "model.onnx", "-o",
+                          f"{folder}/model.pasc", "--dump-ir", f"{folder}/dump"], folder,
+                         ["dump"])
 
     def _missing_artifact(self):
         with harness.scratch() as folder:

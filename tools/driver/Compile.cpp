@@ -1,5 +1,6 @@
 #include "tools/driver/Compile.h"
 
+#include "compiler/artifact/OutputFile.h"
 #include "compiler/artifact/PlanToArtifact.h"
 #include "compiler/import/Importer.h"
 #include "compiler/ir/plan/PlanDialect.h"
@@ -14,7 +15,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
 
-#include "llvm/Support/Error.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -38,6 +39,8 @@ public:
   bool run();
 
 private:
+  // Whether all IR dumps so far were written.
+  bool dumped();
   bool import();
   bool runPasses(StringRef what,
                  const std::function<void(PassManager &)> &fill);
@@ -56,6 +59,13 @@ private:
   OwningOpRef<ModuleOp> module;
 };
 
+bool Compilation::dumped() {
+  if (dump->problem.empty())
+    return true;
+  error = dump->problem;
+  return false;
+}
+
 bool Compilation::import() {
   progress.stage("importing " + options.model);
   ImportOptions import;
@@ -66,7 +76,7 @@ bool Compilation::import() {
   if (!module)
     return false;
   dump->write(*module, "import");
-  return true;
+  return dumped();
 }
 
 bool Compilation::runPasses(StringRef what,
@@ -78,7 +88,7 @@ bool Compilation::runPasses(StringRef what,
     pm.addInstrumentation(std::move(instrumentation));
   fill(pm);
   if (succeeded(pm.run(*module)) && !diagnostics.failed())
-    return true;
+    return dumped();
   error = diagnostics.sentence();
   return false;
 }
@@ -93,9 +103,10 @@ bool Compilation::lowerKernels(bool emit) {
       pm.addInstrumentation(std::make_unique<KernelCounter>(progress, total));
     }
   });
-  if (done)
-    dump->write(*module, "lower-kernels");
-  return done;
+  if (!done)
+    return false;
+  dump->write(*module, "lower-kernels");
+  return dumped();
 }
 
 bool Compilation::run() {
@@ -104,6 +115,11 @@ bool Compilation::run() {
     error = "unknown chip \"" + options.chip + "\"; known are";
     for (const Chip &known : allChips())
       error += " " + known.name.str();
+    return false;
+  }
+  if (!options.output.empty() &&
+      llvm::sys::fs::equivalent(options.output, options.model)) {
+    error = options.output + ": is the model itself; give -o another name";
     return false;
   }
   dump = IrDump::open(options.dumpDirectory, error);
@@ -187,15 +203,18 @@ bool Compilation::writeKernels(
 
 bool Compilation::writeText(
     const std::function<void(llvm::raw_ostream &)> &print) {
-  std::string path = options.output.empty() ? "-" : options.output;
-  llvm::Error failure =
-      llvm::writeToOutput(path, [&](llvm::raw_ostream &os) -> llvm::Error {
-        print(os);
-        return llvm::Error::success();
-      });
-  if (!failure)
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  print(os);
+  if (!options.output.empty() && options.output != "-")
+    return writeOutputFile(options.output, {text}, error);
+  llvm::outs() << text;
+  llvm::outs().flush();
+  if (!llvm::outs().has_error())
     return true;
-  error = path + ": cannot be written: " + llvm::toString(std::move(failure));
+  error =
+      "standard output cannot be written: " + llvm::outs().error().message();
+  llvm::outs().clear_error();
   return false;
 }
 
