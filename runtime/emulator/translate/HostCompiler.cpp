@@ -1,14 +1,18 @@
 #include "runtime/emulator/translate/HostCompiler.h"
+#include "runtime/emulator/translate/ObjectCache.h"
 #include "runtime/emulator/translate/TileVectorizer.h"
 
 #include "llvm/Analysis/CGSCCPassManager.h"
 #include "llvm/Analysis/LoopAnalysisManager.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/SHA256.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -93,6 +97,23 @@ static void optimise(llvm::Module &module, llvm::TargetMachine &machine) {
       .run(module, modules);
 }
 
+// All that decides the bytes of an object: the IR before optimisation, which
+// names variables and host functions and knows no address, who optimises it
+// (this library, LLVM) and for which CPU.
+static ObjectCache::Key cacheKey(const llvm::Module &module,
+                                 const llvm::TargetMachine &machine) {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  static const std::string build = emulatorBuildId();
+  for (llvm::StringRef part :
+       {llvm::StringRef(build), llvm::StringRef(LLVM_VERSION_STRING),
+        machine.getTargetCPU(), machine.getTargetFeatureString()})
+    stream << part.size() << ':' << part;
+  llvm::WriteBitcodeToFile(module, stream);
+  return llvm::SHA256::hash(
+      {reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()});
+}
+
 std::unique_ptr<llvm::MemoryBuffer>
 HostCompiler::compile(llvm::Module &module, std::string &problem) const {
   JITTargetMachineBuilder builder = implementation->builder;
@@ -101,6 +122,13 @@ HostCompiler::compile(llvm::Module &module, std::string &problem) const {
     return nullptr;
   module.setDataLayout((*machine)->createDataLayout());
   module.setTargetTriple((*machine)->getTargetTriple().str());
+  const ObjectCache *cache = ObjectCache::ofUser();
+  ObjectCache::Key key;
+  if (cache) {
+    key = cacheKey(module, **machine);
+    if (auto object = cache->load(key))
+      return object;
+  }
   llvm::raw_string_ostream verdict(problem);
   if (llvm::verifyModule(module, &verdict))
     return nullptr;
@@ -114,6 +142,8 @@ HostCompiler::compile(llvm::Module &module, std::string &problem) const {
     return nullptr;
   }
   emission.run(module);
+  if (cache)
+    cache->store(key, object);
   return std::make_unique<llvm::SmallVectorMemoryBuffer>(
       std::move(object), module.getModuleIdentifier(),
       /*RequiresNullTerminator=*/false);

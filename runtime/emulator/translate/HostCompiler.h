@@ -2,8 +2,9 @@
 //
 // compile() optimises and may run on several threads at once, each with its own
 // context. link() and find() are for one thread. Objects name variables as
-// undefined symbols, so they hold no address of this process.
-// Test: test/emulator/TranslateModuleTest.cpp.
+// undefined symbols, so they hold no address of this process, and compile()
+// takes them from an earlier process where it can (ObjectCache.h).
+// Tests: test/emulator/TranslateTest.cpp, ObjectCacheTest.cpp.
 #pragma once
 
 #include "llvm/IR/DataLayout.h"

@@ -3,6 +3,7 @@
 #include "runtime/emulator/translate/Emitter.h"
 #include "runtime/emulator/translate/HostCompiler.h"
 #include "runtime/emulator/translate/HostFunctions.h"
+#include "runtime/emulator/translate/ObjectCache.h"
 
 #include <atomic>
 #include <cstring>
@@ -208,6 +209,8 @@ void TranslatedModule::Implementation::compileAll() {
   work();
   for (std::thread &helper : helpers)
     helper.join();
+  if (const ObjectCache *cache = ObjectCache::ofUser())
+    cache->trim();
 }
 
 bool TranslatedModule::link(const std::vector<uint64_t> &variableAddresses,
