@@ -63,6 +63,11 @@ TEST_F(DriverDevice, FindsFunctionsByName) {
   EXPECT_EQ(function, reinterpret_cast<void *>(&cuMemAlloc_v2));
   EXPECT_DONE(cuGetProcAddress("cuLaunchKernel", &function, 12000, 0));
   EXPECT_EQ(function, reinterpret_cast<void *>(&cuLaunchKernel));
+  // CUDA 12 gave this name to another function.
+  EXPECT_DONE(cuGetProcAddress("cuGraphInstantiate", &function, 12000, 0));
+  EXPECT_EQ(function, reinterpret_cast<void *>(&cuGraphInstantiateWithFlags));
+  EXPECT_DONE(cuGetProcAddress("cuGraphInstantiate", &function, 11040, 0));
+  EXPECT_EQ(function, reinterpret_cast<void *>(&cuGraphInstantiate_v2));
   EXPECT_EQ(cuGetProcAddress("cuNoSuchThing", &function, 12000, 0),
             CUDA_ERROR_NOT_FOUND);
   EXPECT_EQ(function, nullptr);

@@ -15,7 +15,10 @@
 typedef uint64_t cuuint64_t;
 typedef int CUdriverProcAddressQueryResult;
 typedef int CUfunc_cache;
+typedef int CUstreamCaptureStatus;
+typedef struct CUgraphNode_st *CUgraphNode;
 typedef void (*CUhostFn)(void *userData);
+typedef size_t (*CUoccupancyB2DSize)(int threads);
 struct CUuuid {
   char bytes[16];
 };
@@ -54,6 +57,20 @@ struct CUuuid {
   X(cuStreamCreateWithPriority, (CUstream *stream, unsigned flags, int priority)) \
   X(cuStreamQuery, (CUstream stream)) \
   X(cuEventQuery, (CUevent event)) \
+  X(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode)) \
+  X(cuStreamEndCapture, (CUstream stream, CUgraph *graph)) \
+  X(cuStreamIsCapturing, (CUstream stream, CUstreamCaptureStatus *status)) \
+  X(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode *mode)) \
+  X(cuGraphInstantiateWithFlags, (CUgraphExec *executable, CUgraph graph, unsigned long long flags)) \
+  X(cuGraphInstantiate_v2, (CUgraphExec *executable, CUgraph graph, CUgraphNode *errorNode, char *log, size_t logBytes)) \
+  X(cuGraphLaunch, (CUgraphExec executable, CUstream stream)) \
+  X(cuGraphUpload, (CUgraphExec executable, CUstream stream)) \
+  X(cuGraphDestroy, (CUgraph graph)) \
+  X(cuGraphExecDestroy, (CUgraphExec executable)) \
+  X(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *blocks, CUfunction function, int threads, size_t dynamicShared)) \
+  X(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, (int *blocks, CUfunction function, int threads, size_t dynamicShared, unsigned flags)) \
+  X(cuOccupancyMaxPotentialBlockSize, (int *grid, int *block, CUfunction function, CUoccupancyB2DSize sharedOf, size_t dynamicShared, int limit)) \
+  X(cuOccupancyMaxPotentialBlockSizeWithFlags, (int *grid, int *block, CUfunction function, CUoccupancyB2DSize sharedOf, size_t dynamicShared, int limit, unsigned flags)) \
   X(cuGetProcAddress, (const char *symbol, void **function, int version, cuuint64_t flags)) \
   X(cuGetProcAddress_v2, (const char *symbol, void **function, int version, cuuint64_t flags, CUdriverProcAddressQueryResult *result))
 // clang-format on

@@ -1,5 +1,5 @@
 // Context.cpp - contexts, the primary one among them, and who is current.
-#include "runtime/emulator/driver/Objects.h"
+#include "runtime/emulator/driver/Capture.h"
 
 using namespace pascaline::emulator;
 
@@ -193,5 +193,7 @@ CUresult cuCtxGetApiVersion(CUcontext context, unsigned *version) {
 
 CUresult cuCtxSynchronize(void) {
   ContextRef context;
-  return enter(&context);
+  if (CUresult result = enter(&context))
+    return result;
+  return checkWait(context);
 }

@@ -1,4 +1,5 @@
 // Device.cpp - the one device: what a GTX 1080 Ti says of itself.
+#include "runtime/emulator/driver/Injection.h"
 #include "runtime/emulator/driver/Objects.h"
 
 #include <cstring>
@@ -59,6 +60,10 @@ constexpr int kLastAttribute = 148;
 CUresult cuInit(unsigned flags) {
   if (flags)
     return invalidValue("cuInit takes no flags");
+  if (const char *problem = injectionProblem())
+    return invalidValue(problem);
+  if (CUresult result = injectedFailure(__func__))
+    return result;
   if (!DeviceMemory::get().available())
     return fail(CUDA_ERROR_OPERATING_SYSTEM,
                 "the emulator could not reserve 1 TiB of address space; is it "

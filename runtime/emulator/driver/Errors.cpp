@@ -50,6 +50,23 @@ constexpr ErrorText kErrors[] = {
           "operation not permitted when stream is capturing"),
     ERROR(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED,
           "operation failed due to a previous error during capture"),
+    ERROR(CUDA_ERROR_STREAM_CAPTURE_MERGE,
+          "operation would result in a merge of separate capture sequences"),
+    ERROR(CUDA_ERROR_STREAM_CAPTURE_UNMATCHED,
+          "capture was not ended in the same stream as it began"),
+    ERROR(CUDA_ERROR_STREAM_CAPTURE_UNJOINED,
+          "capturing stream has unjoined work"),
+    ERROR(CUDA_ERROR_STREAM_CAPTURE_ISOLATION,
+          "dependency created on uncaptured work in another stream"),
+    ERROR(CUDA_ERROR_STREAM_CAPTURE_IMPLICIT,
+          "operation would make the legacy stream depend on a capturing "
+          "blocking stream"),
+    ERROR(CUDA_ERROR_CAPTURED_EVENT,
+          "operation not permitted on an event last recorded in a capturing "
+          "stream"),
+    ERROR(CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD,
+          "attempt to terminate a thread-local capture sequence from another "
+          "thread"),
     ERROR(CUDA_ERROR_UNKNOWN, "unknown error"),
 };
 #undef ERROR

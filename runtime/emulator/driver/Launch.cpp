@@ -1,5 +1,5 @@
 // Launch.cpp - checks a launch as CUDA does, and runs it.
-#include "runtime/emulator/driver/Objects.h"
+#include "runtime/emulator/driver/Capture.h"
 #include "runtime/emulator/scheduler/Scheduler.h"
 
 #include <cstring>
@@ -137,15 +137,34 @@ CUresult resultOf(FailureKind kind) {
   return CUDA_ERROR_UNKNOWN;
 }
 
-// A kernel that failed has left its memory in no known state: the context
-// answers everything with this error from now on.
-void setFailed(CUctx_st &context, CUresult result,
-               const std::string &sentence) {
-  std::lock_guard<std::mutex> lock(Driver::get().objects);
-  if (context.failed != CUDA_SUCCESS)
-    return;
-  context.failure = sentence;
-  context.failed = result;
+CUresult run(const Launch &launch, const ContextRef &context) {
+  LaunchFailure failure;
+  {
+    std::shared_lock<std::shared_mutex> lock(Driver::get().device);
+    failure = Scheduler::get().run(launch);
+  }
+  CUresult result = resultOf(failure.kind);
+  if (result == CUDA_SUCCESS)
+    return CUDA_SUCCESS;
+  if (failure.kind != FailureKind::OutOfMemory)
+    setFailed(*context, result, failure.message);
+  return fail(result, failure.message);
+}
+
+// The node of a graph keeps the parameters, but no module alive.
+CUresult recordLaunch(CUstream stream, const ContextRef &context, Launch launch,
+                      std::weak_ptr<CUmod_st> module, void **parameters,
+                      void **extra) {
+  auto kept = std::make_shared<Parameters>();
+  if (CUresult result = kept->gather(*launch.kernel, parameters, extra))
+    return result;
+  launch.params = kept->data();
+  return record(stream, context,
+                [launch, module, kept](const ContextRef &running) {
+                  auto alive = module.lock();
+                  return alive ? run(launch, running)
+                               : invalidHandle("the function of a graph");
+                });
 }
 
 } // namespace
@@ -157,7 +176,8 @@ CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY,
   ContextRef context;
   if (CUresult result = enter(&context))
     return result;
-  if (CUresult result = checkStream(stream, context))
+  bool captures;
+  if (CUresult result = beginWork(stream, context, &captures))
     return result;
   Driver &driver = Driver::get();
   std::shared_ptr<CUmod_st> module; // keeps the code alive
@@ -176,20 +196,11 @@ CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY,
   launch.dynamicSharedBytes = sharedBytes;
   if (CUresult result = checkExtents(launch))
     return result;
+  if (captures)
+    return recordLaunch(stream, context, launch, module, parameters, extra);
   Parameters gathered;
   if (CUresult result = gathered.gather(*launch.kernel, parameters, extra))
     return result;
   launch.params = gathered.data();
-
-  LaunchFailure failure;
-  {
-    std::shared_lock<std::shared_mutex> lock(driver.device);
-    failure = Scheduler::get().run(launch);
-  }
-  CUresult result = resultOf(failure.kind);
-  if (result == CUDA_SUCCESS)
-    return CUDA_SUCCESS;
-  if (failure.kind != FailureKind::OutOfMemory)
-    setFailed(*context, result, failure.message);
-  return fail(result, failure.message);
+  return run(launch, context);
 }

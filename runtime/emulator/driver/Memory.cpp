@@ -3,7 +3,7 @@
 // Every device range is checked against the live allocations before a byte is
 // touched, so a wrong size or a freed pointer is CUDA_ERROR_INVALID_VALUE. So
 // is a "host" pointer into the device's window that no allocation covers.
-#include "runtime/emulator/driver/Objects.h"
+#include "runtime/emulator/driver/Capture.h"
 #include "runtime/emulator/scheduler/Shadow.h"
 
 #include <cstring>
@@ -50,15 +50,8 @@ CUresult checkRange(Side side, uint64_t address, size_t bytes) {
              : checkHostRange(reinterpret_cast<void *>(address), bytes);
 }
 
-CUresult copy(Side toSide, uint64_t to, Side fromSide, uint64_t from,
-              size_t bytes, CUstream stream) {
-  ContextRef context;
-  if (CUresult result = enter(&context))
-    return result;
-  if (CUresult result = checkStream(stream, context))
-    return result;
-  if (!bytes)
-    return CUDA_SUCCESS;
+CUresult copyNow(Side toSide, uint64_t to, Side fromSide, uint64_t from,
+                 size_t bytes) {
   std::shared_lock<std::shared_mutex> lock(Driver::get().device);
   if (CUresult result = checkRange(toSide, to, bytes))
     return result;
@@ -70,12 +63,52 @@ CUresult copy(Side toSide, uint64_t to, Side fromSide, uint64_t from,
   return CUDA_SUCCESS;
 }
 
-template <class T>
-CUresult set(CUdeviceptr to, T value, size_t count, CUstream stream) {
-  ContextRef context;
-  if (CUresult result = enter(&context))
+template <class T> CUresult setNow(CUdeviceptr to, T value, size_t count) {
+  std::shared_lock<std::shared_mutex> lock(Driver::get().device);
+  if (CUresult result = checkDeviceRange(to, count * sizeof(T)))
     return result;
-  if (CUresult result = checkStream(stream, context))
+  std::fill_n(reinterpret_cast<T *>(to), count, value);
+  Shadow::noteDefined(to, count * sizeof(T));
+  return CUDA_SUCCESS;
+}
+
+// Whether the caller waits for what it asks for, or a stream may record it.
+enum class When { Now, InStream };
+
+// What every copy and fill begins with.
+CUresult begin(When when, CUstream stream, ContextRef *context, bool *captures,
+               const char *call) {
+  if (CUresult result = enter(context, call))
+    return result;
+  if (when == When::Now)
+    if (CUresult result = checkUnsafe())
+      return result;
+  return beginWork(stream, *context, captures);
+}
+
+CUresult copy(When when, Side toSide, uint64_t to, Side fromSide, uint64_t from,
+              size_t bytes, CUstream stream = nullptr,
+              const char *call = __builtin_FUNCTION()) {
+  ContextRef context;
+  bool captures;
+  if (CUresult result = begin(when, stream, &context, &captures, call))
+    return result;
+  if (!bytes)
+    return CUDA_SUCCESS;
+  if (captures)
+    return record(stream, context, [=](const ContextRef &) {
+      return copyNow(toSide, to, fromSide, from, bytes);
+    });
+  return copyNow(toSide, to, fromSide, from, bytes);
+}
+
+template <class T>
+CUresult set(When when, CUdeviceptr to, T value, size_t count,
+             CUstream stream = nullptr,
+             const char *call = __builtin_FUNCTION()) {
+  ContextRef context;
+  bool captures;
+  if (CUresult result = begin(when, stream, &context, &captures, call))
     return result;
   if (!count)
     return CUDA_SUCCESS;
@@ -84,12 +117,10 @@ CUresult set(CUdeviceptr to, T value, size_t count, CUstream stream) {
                         std::to_string(sizeof(T)));
   if (count > SIZE_MAX / sizeof(T))
     return invalidValue("the range to fill has no size in 64 bits");
-  std::shared_lock<std::shared_mutex> lock(Driver::get().device);
-  if (CUresult result = checkDeviceRange(to, count * sizeof(T)))
-    return result;
-  std::fill_n(reinterpret_cast<T *>(to), count, value);
-  Shadow::noteDefined(to, count * sizeof(T));
-  return CUDA_SUCCESS;
+  if (captures)
+    return record(stream, context,
+                  [=](const ContextRef &) { return setNow(to, value, count); });
+  return setNow(to, value, count);
 }
 
 uint64_t number(const void *pointer) {
@@ -113,6 +144,8 @@ CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes) {
   ContextRef context;
   if (CUresult result = enter(&context))
     return result;
+  if (CUresult result = checkUnsafe())
+    return result;
   if (!pointer || !bytes)
     return invalidValue("an allocation of 0 bytes, or nowhere to say where");
   uint64_t address = 0;
@@ -134,6 +167,8 @@ CUresult cuMemAlloc_v2(CUdeviceptr *pointer, size_t bytes) {
 CUresult cuMemFree_v2(CUdeviceptr pointer) {
   ContextRef context;
   if (CUresult result = enter(&context))
+    return result;
+  if (CUresult result = checkUnsafe())
     return result;
   std::unique_lock<std::shared_mutex> alone(Driver::get().device);
   // A module's variables are allocations too, but the module's to free.
@@ -159,9 +194,14 @@ CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes,
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemHostAlloc(void **memory, size_t bytes, unsigned) {
+namespace {
+
+CUresult allocateHost(void **memory, size_t bytes,
+                      const char *call = __builtin_FUNCTION()) {
   ContextRef context;
-  if (CUresult result = enter(&context))
+  if (CUresult result = enter(&context, call))
+    return result;
+  if (CUresult result = checkUnsafe())
     return result;
   if (!memory || !bytes)
     return invalidValue("an allocation of 0 bytes, or nowhere to say where");
@@ -177,13 +217,21 @@ CUresult cuMemHostAlloc(void **memory, size_t bytes, unsigned) {
   return CUDA_SUCCESS;
 }
 
+} // namespace
+
+CUresult cuMemHostAlloc(void **memory, size_t bytes, unsigned) {
+  return allocateHost(memory, bytes);
+}
+
 CUresult cuMemAllocHost_v2(void **memory, size_t bytes) {
-  return cuMemHostAlloc(memory, bytes, 0);
+  return allocateHost(memory, bytes);
 }
 
 CUresult cuMemFreeHost(void *memory) {
   ContextRef context;
   if (CUresult result = enter(&context))
+    return result;
+  if (CUresult result = checkUnsafe())
     return result;
   Driver &driver = Driver::get();
   {
@@ -196,65 +244,68 @@ CUresult cuMemFreeHost(void *memory) {
 }
 
 CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void *from, size_t bytes) {
-  return copy(Side::Device, to, Side::Host, number(from), bytes, nullptr);
+  return copy(When::Now, Side::Device, to, Side::Host, number(from), bytes);
 }
 
 CUresult cuMemcpyDtoH_v2(void *to, CUdeviceptr from, size_t bytes) {
-  return copy(Side::Host, number(to), Side::Device, from, bytes, nullptr);
+  return copy(When::Now, Side::Host, number(to), Side::Device, from, bytes);
 }
 
 CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
-  return copy(Side::Device, to, Side::Device, from, bytes, nullptr);
+  return copy(When::Now, Side::Device, to, Side::Device, from, bytes);
 }
 
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t bytes,
                               CUstream stream) {
-  return copy(Side::Device, to, Side::Host, number(from), bytes, stream);
+  return copy(When::InStream, Side::Device, to, Side::Host, number(from), bytes,
+              stream);
 }
 
 CUresult cuMemcpyDtoHAsync_v2(void *to, CUdeviceptr from, size_t bytes,
                               CUstream stream) {
-  return copy(Side::Host, number(to), Side::Device, from, bytes, stream);
+  return copy(When::InStream, Side::Host, number(to), Side::Device, from, bytes,
+              stream);
 }
 
 CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes,
                               CUstream stream) {
-  return copy(Side::Device, to, Side::Device, from, bytes, stream);
+  return copy(When::InStream, Side::Device, to, Side::Device, from, bytes,
+              stream);
 }
 
 // Unified addressing: the address says which side it is on.
 CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
-  return copy(Side::Host, to, Side::Host, from, bytes, nullptr);
+  return copy(When::Now, Side::Host, to, Side::Host, from, bytes);
 }
 
 CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes,
                        CUstream stream) {
-  return copy(Side::Host, to, Side::Host, from, bytes, stream);
+  return copy(When::InStream, Side::Host, to, Side::Host, from, bytes, stream);
 }
 
 CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char value, size_t count) {
-  return set(to, value, count, nullptr);
+  return set(When::Now, to, value, count);
 }
 
 CUresult cuMemsetD16_v2(CUdeviceptr to, unsigned short value, size_t count) {
-  return set(to, value, count, nullptr);
+  return set(When::Now, to, value, count);
 }
 
 CUresult cuMemsetD32_v2(CUdeviceptr to, unsigned value, size_t count) {
-  return set(to, value, count, nullptr);
+  return set(When::Now, to, value, count);
 }
 
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count,
                          CUstream stream) {
-  return set(to, value, count, stream);
+  return set(When::InStream, to, value, count, stream);
 }
 
 CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short value, size_t count,
                           CUstream stream) {
-  return set(to, value, count, stream);
+  return set(When::InStream, to, value, count, stream);
 }
 
 CUresult cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count,
                           CUstream stream) {
-  return set(to, value, count, stream);
+  return set(When::InStream, to, value, count, stream);
 }

@@ -1,5 +1,5 @@
 // Module.cpp - loads PTX, and answers questions about what is in it.
-#include "runtime/emulator/driver/Objects.h"
+#include "runtime/emulator/driver/Capture.h"
 #include "runtime/emulator/scheduler/Shadow.h"
 
 #include <cstdio>
@@ -167,10 +167,15 @@ CUresult load(CUmod_st &module, const char *ptx, std::string *log) {
 
 CUmod_st::~CUmod_st() { freeVariables(*this); }
 
-CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count,
-                            CUjit_option *options, void **values) {
+namespace {
+
+CUresult loadImage(CUmodule *module, const void *image, unsigned count = 0,
+                   CUjit_option *options = nullptr, void **values = nullptr,
+                   const char *call = __builtin_FUNCTION()) {
   ContextRef context;
-  if (CUresult result = enter(&context))
+  if (CUresult result = enter(&context, call))
+    return result;
+  if (CUresult result = checkUnsafe())
     return result;
   JitOptions jit;
   if (CUresult result = readOptions(count, options, values, &jit))
@@ -207,18 +212,22 @@ CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count,
   return CUDA_SUCCESS;
 }
 
+} // namespace
+
+CUresult cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count,
+                            CUjit_option *options, void **values) {
+  return loadImage(module, image, count, options, values);
+}
+
 CUresult cuModuleLoadData(CUmodule *module, const void *image) {
-  return cuModuleLoadDataEx(module, image, 0, nullptr, nullptr);
+  return loadImage(module, image);
 }
 
 CUresult cuModuleLoadFatBinary(CUmodule *module, const void *image) {
-  return cuModuleLoadDataEx(module, image, 0, nullptr, nullptr);
+  return loadImage(module, image);
 }
 
 CUresult cuModuleLoad(CUmodule *module, const char *file) {
-  ContextRef context;
-  if (CUresult result = enter(&context))
-    return result;
   if (!file)
     return invalidValue("file is null");
   std::FILE *input = std::fopen(file, "rb");
@@ -230,12 +239,14 @@ CUresult cuModuleLoad(CUmodule *module, const char *file) {
   while (size_t got = std::fread(part, 1, sizeof part, input))
     text.append(part, got);
   std::fclose(input);
-  return cuModuleLoadData(module, text.c_str());
+  return loadImage(module, text.c_str());
 }
 
 CUresult cuModuleUnload(CUmodule module) {
   ContextRef context;
   if (CUresult result = enter(&context))
+    return result;
+  if (CUresult result = checkUnsafe())
     return result;
   Driver &driver = Driver::get();
   std::unique_lock<std::shared_mutex> alone(driver.device);
@@ -298,8 +309,9 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr *pointer, size_t *bytes,
 namespace {
 
 CUresult enterWith(CUfunction function, ContextRef *context,
-                   std::shared_ptr<CUmod_st> *module) {
-  if (CUresult result = enter(context))
+                   std::shared_ptr<CUmod_st> *module,
+                   const char *call = __builtin_FUNCTION()) {
+  if (CUresult result = enter(context, call))
     return result;
   Driver &driver = Driver::get();
   std::lock_guard<std::mutex> lock(driver.objects);
@@ -370,8 +382,14 @@ CUresult cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute,
                       " cannot be set to " + std::to_string(value));
 }
 
-CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache) {
+CUresult cuFuncSetCacheConfig(CUfunction function, CUfunc_cache config) {
   ContextRef context;
   std::shared_ptr<CUmod_st> module;
-  return enterWith(function, &context, &module); // a hint
+  if (CUresult result = enterWith(function, &context, &module))
+    return result;
+  constexpr CUfunc_cache kPreferEqual = 3;
+  if (config < 0 || config > kPreferEqual)
+    return invalidValue("cache configuration " + std::to_string(config) +
+                        " is not known");
+  return CUDA_SUCCESS; // a hint
 }

@@ -1,4 +1,5 @@
-#include "runtime/emulator/driver/Objects.h"
+#include "runtime/emulator/driver/Capture.h"
+#include "runtime/emulator/driver/Injection.h"
 
 #include <algorithm>
 
@@ -45,10 +46,20 @@ std::vector<CUcontext> &contextStack() {
   return stack;
 }
 
-CUresult enter(ContextRef *context) {
+void setFailed(CUctx_st &context, CUresult result,
+               const std::string &sentence) {
+  std::lock_guard<std::mutex> lock(Driver::get().objects);
+  if (context.failed != CUDA_SUCCESS)
+    return;
+  context.failure = sentence;
+  context.failed = result;
+}
+
+CUresult enter(ContextRef *context, const char *call) {
   Driver &driver = Driver::get();
   if (!driver.initialized)
     return fail(CUDA_ERROR_NOT_INITIALIZED, "cuInit was not called");
+  CUresult injected = injectedFailure(call);
   if (contextStack().empty() || !contextStack().back())
     return fail(CUDA_ERROR_INVALID_CONTEXT,
                 "no context is current on this thread");
@@ -59,12 +70,16 @@ CUresult enter(ContextRef *context) {
   CUresult failed = (*context)->failed;
   if (failed != CUDA_SUCCESS)
     return fail(failed, (*context)->failure);
-  return CUDA_SUCCESS;
+  if (isSticky(injected))
+    setFailed(**context, injected, lastError());
+  return injected;
 }
 
-CUresult checkDevice(CUdevice device) {
+CUresult checkDevice(CUdevice device, const char *call) {
   if (!Driver::get().initialized)
     return fail(CUDA_ERROR_NOT_INITIALIZED, "cuInit was not called");
+  if (CUresult result = injectedFailure(call))
+    return result;
   if (device != 0)
     return fail(CUDA_ERROR_INVALID_DEVICE,
                 "device " + std::to_string(device) +
@@ -90,6 +105,11 @@ void destroyContext(const ContextRef &context) {
     i = i->second->context == context.get() ? driver.functions.erase(i)
                                             : std::next(i);
   eraseOf(driver.modules, context.get());
+  eraseOf(driver.graphs, context.get());
+  eraseOf(driver.executables, context.get());
+  for (auto &[handle, stream] : driver.streams)
+    if (stream->context == context.get())
+      forgetCapture(*stream);
   eraseOf(driver.streams, context.get());
   eraseOf(driver.events, context.get());
   DeviceMemory::get().releaseAllOf(context.get());

@@ -4,8 +4,8 @@
 // happened when its call returns, whatever its stream. That keeps every
 // promise of stream and event order (an application cannot tell it from a
 // device that is very fast), and a failed launch is reported by the launch
-// itself, as CUDA does under CUDA_LAUNCH_BLOCKING=1. So streams hold nothing,
-// and events hold the host's clock.
+// itself, as CUDA does under CUDA_LAUNCH_BLOCKING=1. So streams hold nothing
+// but where they are in a capture (Capture.h), and events the host's clock.
 //
 // Handles are looked up in a table of the live ones, so a stale or wild handle
 // is an error and no crash. Tables hold shared_ptrs: an object that another
@@ -22,6 +22,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -29,6 +30,24 @@
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
+
+namespace pascaline::emulator {
+struct Capture;
+
+// After which nodes of a capture the next work comes. Under Driver::objects.
+struct CapturePosition {
+  std::shared_ptr<Capture> capture; // null: none
+  std::vector<uint32_t> after;
+};
+
+using ContextRef = std::shared_ptr<CUctx_st>;
+using GraphWork = std::function<CUresult(const ContextRef &)>;
+
+struct GraphNode {
+  GraphWork work;
+  std::vector<uint32_t> after; // earlier nodes
+};
+} // namespace pascaline::emulator
 
 struct CUctx_st {
   unsigned flags = 0;
@@ -56,6 +75,17 @@ struct CUmod_st {
 struct CUstream_st {
   CUctx_st *context;
   unsigned flags;
+  pascaline::emulator::CapturePosition position;
+};
+
+struct CUgraph_st {
+  CUctx_st *context;
+  std::shared_ptr<const std::vector<pascaline::emulator::GraphNode>> nodes;
+};
+
+struct CUgraphExec_st {
+  CUctx_st *context;
+  std::shared_ptr<const std::vector<pascaline::emulator::GraphNode>> nodes;
 };
 
 struct CUevent_st {
@@ -63,11 +93,10 @@ struct CUevent_st {
   unsigned flags;
   // Nanoseconds of the steady clock; 0: not recorded yet.
   std::atomic<int64_t> time{0};
+  pascaline::emulator::CapturePosition position; // when last recorded in one
 };
 
 namespace pascaline::emulator {
-
-using ContextRef = std::shared_ptr<CUctx_st>;
 
 template <class T> using Table = std::unordered_map<T *, std::shared_ptr<T>>;
 
@@ -76,12 +105,15 @@ struct Driver {
 
   std::atomic<bool> initialized{false};
   std::shared_mutex device;
+  std::atomic<unsigned> captures{0}; // that go on; written under `objects`
 
   std::mutex objects; // guards all that follows
   Table<CUctx_st> contexts;
   Table<CUmod_st> modules;
   Table<CUstream_st> streams;
   Table<CUevent_st> events;
+  Table<CUgraph_st> graphs;
+  Table<CUgraphExec_st> executables;
   // The function belongs to the module; the module must outlive its use.
   std::unordered_map<CUfunc_st *, std::shared_ptr<CUmod_st>> functions;
   std::unordered_set<void *> hostMemory;
@@ -102,9 +134,14 @@ CUresult invalidValue(std::string sentence);
 CUresult invalidHandle(const char *what);
 
 // What nearly every call begins with: the driver is initialised, a context is
-// current, alive and has not failed.
-CUresult enter(ContextRef *context);
-CUresult checkDevice(CUdevice device);
+// current, alive and has not failed, and the call is not to fail on request.
+// Helpers that enter for a call hand on its name.
+CUresult enter(ContextRef *context, const char *call = __builtin_FUNCTION());
+CUresult checkDevice(CUdevice device, const char *call = __builtin_FUNCTION());
+
+// A kernel that failed has left its memory in no known state: the context
+// answers everything with this error from now on.
+void setFailed(CUctx_st &context, CUresult result, const std::string &sentence);
 
 // Null, legacy and per-thread stand for default streams of any context.
 CUresult checkStream(CUstream stream, const ContextRef &context);

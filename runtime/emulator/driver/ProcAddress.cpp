@@ -32,12 +32,16 @@ void *lookUp(std::string_view name) {
 
 } // namespace
 
-CUresult cuGetProcAddress_v2(const char *symbol, void **function, int,
+CUresult cuGetProcAddress_v2(const char *symbol, void **function, int version,
                              cuuint64_t,
                              CUdriverProcAddressQueryResult *result) {
   if (!symbol || !function)
     return invalidValue("symbol or function is null");
-  // The plain name stands for the newest version.
+  // The plain name stands for the newest version, and since CUDA 12 this one
+  // for a function of another name.
+  constexpr int kCuda12 = 12000;
+  if (version >= kCuda12 && std::string_view(symbol) == "cuGraphInstantiate")
+    symbol = "cuGraphInstantiateWithFlags";
   *function = lookUp(std::string(symbol) + "_v2");
   if (!*function)
     *function = lookUp(symbol);

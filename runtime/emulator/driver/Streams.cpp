@@ -1,6 +1,6 @@
 // Streams.cpp - streams and events. Work is done by the call that asks for it
 // (Objects.h), so nothing is ever pending and waiting only checks its handles.
-#include "runtime/emulator/driver/Objects.h"
+#include "runtime/emulator/driver/Capture.h"
 
 using namespace pascaline::emulator;
 
@@ -10,15 +10,18 @@ constexpr unsigned kEventInterprocess = 4;
 constexpr unsigned kEventFlags =
     CU_EVENT_BLOCKING_SYNC | CU_EVENT_DISABLE_TIMING | kEventInterprocess;
 
-CUresult enterWith(CUstream stream, ContextRef *context) {
-  if (CUresult result = enter(context))
+// To wait for the stream.
+CUresult enterWith(CUstream stream, const char *call = __builtin_FUNCTION()) {
+  ContextRef context;
+  if (CUresult result = enter(&context, call))
     return result;
-  return checkStream(stream, *context);
+  return checkWait(stream, context);
 }
 
 CUresult enterWith(CUevent event, ContextRef *context,
-                   std::shared_ptr<CUevent_st> *found) {
-  if (CUresult result = enter(context))
+                   std::shared_ptr<CUevent_st> *found,
+                   const char *call = __builtin_FUNCTION()) {
+  if (CUresult result = enter(context, call))
     return result;
   Driver &driver = Driver::get();
   *found = driver.find(driver.events, event);
@@ -27,9 +30,12 @@ CUresult enterWith(CUevent event, ContextRef *context,
 
 } // namespace
 
-CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
+namespace {
+
+CUresult createStream(CUstream *stream, unsigned flags,
+                      const char *call = __builtin_FUNCTION()) {
   ContextRef context;
-  if (CUresult result = enter(&context))
+  if (CUresult result = enter(&context, call))
     return result;
   if (!stream || flags > CU_STREAM_NON_BLOCKING)
     return invalidValue("stream flags " + std::to_string(flags) +
@@ -44,8 +50,14 @@ CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
   return CUDA_SUCCESS;
 }
 
+} // namespace
+
+CUresult cuStreamCreate(CUstream *stream, unsigned flags) {
+  return createStream(stream, flags);
+}
+
 CUresult cuStreamCreateWithPriority(CUstream *stream, unsigned flags, int) {
-  return cuStreamCreate(stream, flags);
+  return createStream(stream, flags);
 }
 
 CUresult cuStreamDestroy_v2(CUstream stream) {
@@ -54,20 +66,17 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
     return result;
   Driver &driver = Driver::get();
   std::lock_guard<std::mutex> lock(driver.objects);
-  if (!driver.streams.erase(stream))
+  auto found = driver.streams.find(stream);
+  if (found == driver.streams.end())
     return invalidHandle("the stream");
+  forgetCapture(*found->second);
+  driver.streams.erase(found);
   return CUDA_SUCCESS;
 }
 
-CUresult cuStreamSynchronize(CUstream stream) {
-  ContextRef context;
-  return enterWith(stream, &context);
-}
+CUresult cuStreamSynchronize(CUstream stream) { return enterWith(stream); }
 
-CUresult cuStreamQuery(CUstream stream) {
-  ContextRef context;
-  return enterWith(stream, &context);
-}
+CUresult cuStreamQuery(CUstream stream) { return enterWith(stream); }
 
 CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
   ContextRef context;
@@ -77,15 +86,23 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned flags) {
   if (flags > 1) // 1: an external event, in captures
     return invalidValue("cuStreamWaitEvent flags " + std::to_string(flags) +
                         " are not known");
-  return checkStream(stream, context);
+  return captureWait(stream, *found, context);
 }
 
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *userData) {
   ContextRef context;
-  if (CUresult result = enterWith(stream, &context))
+  if (CUresult result = enter(&context))
     return result;
   if (!function)
     return invalidValue("the host function is null");
+  bool captures;
+  if (CUresult result = beginWork(stream, context, &captures))
+    return result;
+  if (captures)
+    return record(stream, context, [function, userData](const ContextRef &) {
+      function(userData);
+      return CUDA_SUCCESS;
+    });
   function(userData);
   return CUDA_SUCCESS;
 }
@@ -126,31 +143,47 @@ CUresult cuEventRecord(CUevent event, CUstream stream) {
   std::shared_ptr<CUevent_st> found;
   if (CUresult result = enterWith(event, &context, &found))
     return result;
-  if (CUresult result = checkStream(stream, context))
-    return result;
   if (found->context != context.get())
     return invalidHandle("the event");
+  bool captures;
+  if (CUresult result = captureRecord(*found, stream, context, &captures))
+    return result;
+  if (captures)
+    return CUDA_SUCCESS;
   found->time = std::chrono::duration_cast<std::chrono::nanoseconds>(
                     std::chrono::steady_clock::now().time_since_epoch())
                     .count();
   return CUDA_SUCCESS;
 }
 
-CUresult cuEventSynchronize(CUevent event) {
+namespace {
+
+CUresult waitFor(CUevent event, const char *call = __builtin_FUNCTION()) {
   ContextRef context;
   std::shared_ptr<CUevent_st> found;
-  return enterWith(event, &context, &found);
+  if (CUresult result = enterWith(event, &context, &found, call))
+    return result;
+  return checkWait(*found);
 }
 
-CUresult cuEventQuery(CUevent event) { return cuEventSynchronize(event); }
+} // namespace
+
+CUresult cuEventSynchronize(CUevent event) { return waitFor(event); }
+
+CUresult cuEventQuery(CUevent event) { return waitFor(event); }
 
 CUresult cuEventElapsedTime(float *milliseconds, CUevent start, CUevent end) {
   ContextRef context;
   std::shared_ptr<CUevent_st> first, last;
   if (CUresult result = enterWith(start, &context, &first))
     return result;
-  if (CUresult result = enterWith(end, &context, &last))
-    return result;
+  Driver &driver = Driver::get();
+  last = driver.find(driver.events, end);
+  if (!last)
+    return invalidHandle("the event");
+  for (auto &event : {first, last})
+    if (CUresult result = checkWait(*event))
+      return result;
   if (!milliseconds)
     return invalidValue("milliseconds is null");
   for (auto &event : {first, last})

@@ -22,9 +22,13 @@ unsigned readWorkerCount() {
   return std::clamp(count, 1u, kMaxWorkers);
 }
 
+// Long enough for any kernel that is meant to end, so that a hostile one does
+// not hang its program for ever.
+constexpr double kDefaultTimeout = 600;
+
 double readTimeout() {
   const char *text = std::getenv("PASCALINE_EMULATOR_TIMEOUT");
-  double seconds = text ? std::atof(text) : 0;
+  double seconds = text && *text ? std::atof(text) : kDefaultTimeout;
   return seconds > 0 && seconds < 1e6 ? seconds : 0;
 }
 

@@ -5,8 +5,8 @@
 // order matters: a block may wait for one with a lower number, as stream-K and
 // look-back kernels do, and that one has been started. One grid runs at a
 // time; other launches wait. The first failure stops the grid. So does
-// PASCALINE_EMULATOR_TIMEOUT, seconds that a grid may take (none by default: a
-// GPU without a display has no such limit either).
+// PASCALINE_EMULATOR_TIMEOUT, seconds that a grid may take (600 by default; 0:
+// for ever, as a GPU without a display).
 //
 // The pool starts with the first launch and is never stopped: a program may
 // exit while workers sleep, and the library is linked with nodelete. A child
