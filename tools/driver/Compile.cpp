@@ -29,7 +29,12 @@ namespace {
 class Compilation {
 public:
   Compilation(const CompileOptions &options, std::string &error)
-      : options(options), error(error) {
+      : options(options), error(error),
+        context(options.pool ? MLIRContext::Threading::DISABLED
+                             : MLIRContext::Threading::ENABLED),
+        progress(/*wanted=*/!options.artifact) {
+    if (options.pool)
+      context.setThreadPool(*options.pool);
     DialectRegistry registry;
     registerPtxTranslations(registry);
     context.appendDialectRegistry(registry);
@@ -72,7 +77,10 @@ bool Compilation::import() {
   for (const std::string &text : options.shapes)
     if (!parseShapeBinding(text, import.shapes.emplace_back(), error))
       return false;
-  module = importOnnxFile(context, options.model, import, error);
+  module = options.modelBytes
+               ? importOnnxBytes(context, *options.modelBytes, options.model,
+                                 /*folder=*/"", import, error)
+               : importOnnxFile(context, options.model, import, error);
   if (!module)
     return false;
   dump->write(*module, "import");
@@ -87,8 +95,11 @@ bool Compilation::runPasses(StringRef what,
   if (auto instrumentation = dump->instrumentation())
     pm.addInstrumentation(std::move(instrumentation));
   fill(pm);
-  if (succeeded(pm.run(*module)) && !diagnostics.failed())
+  if (succeeded(pm.run(*module)) && !diagnostics.failed()) {
+    if (options.notes)
+      llvm::append_range(*options.notes, diagnostics.notes());
     return dumped();
+  }
   error = diagnostics.sentence();
   return false;
 }
@@ -128,6 +139,10 @@ bool Compilation::run() {
   if (options.stage == Stage::Graph)
     return writeIr(*module);
 
+  if (options.storeHalf) {
+    error = "precision fp16 is not supported; compile with fp32";
+    return false;
+  }
   if (!runPasses("optimising the graph",
                  [](PassManager &pm) { buildGraphPipeline(pm); }))
     return false;
@@ -181,6 +196,8 @@ bool Compilation::writeArtifactFile() {
     error = diagnostics.sentence();
     return false;
   }
+  if (options.artifact)
+    return serializeArtifact(artifact.contents, *options.artifact, error);
   return writeArtifact(artifact.contents, options.output, error);
 }
 

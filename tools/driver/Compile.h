@@ -10,17 +10,29 @@
 #include <utility>
 #include <vector>
 
+namespace llvm {
+class ThreadPoolInterface;
+}
+
 namespace pascaline {
 
 enum class Stage { Graph, Fused, Plan, Kernel, Llvm, Ptx, Pasc };
 
 struct CompileOptions {
-  std::string model;  ///< path of the ONNX file
+  std::string model; ///< path of the ONNX file
+  /// The model itself; `model` is then only what messages call it.
+  const std::string *modelBytes = nullptr;
   std::string output; ///< path; "-" or empty: standard output (text stages)
+  std::string *artifact = nullptr; ///< takes the artifact instead of a file
+  /// What passes run on; null: threads of the compile's own.
+  llvm::ThreadPoolInterface *pool = nullptr;
   std::vector<std::string> shapes; ///< NAME=1x3x224x224, as on the command line
   Stage stage = Stage::Pasc;
   std::string dumpDirectory; ///< empty: no dump
   std::string chip = "gtx1080ti";
+  bool storeHalf = false; ///< --precision fp16
+  std::string keepFloat;  ///< regular expression of nodes, with storeHalf
+  std::vector<std::string> *notes = nullptr; ///< what a user may want to know
 };
 
 /// True when the output is written; else `error` is the sentence.

@@ -15,9 +15,11 @@ DiagnosticCollector::DiagnosticCollector(MLIRContext &context,
       handler(&context, [this](Diagnostic &d) { collect(d); }) {}
 
 void DiagnosticCollector::collect(Diagnostic &diagnostic) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (diagnostic.getSeverity() == DiagnosticSeverity::Remark)
+    remarks.push_back(model + ": " + diagnostic.str());
   if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
     return;
-  std::lock_guard<std::mutex> lock(mutex);
   if (++count > 1)
     return;
   llvm::raw_string_ostream os(first);

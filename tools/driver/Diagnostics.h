@@ -5,6 +5,7 @@
 
 #include <mutex>
 #include <string>
+#include <vector>
 
 namespace pascaline {
 
@@ -16,11 +17,14 @@ public:
 
   bool failed() const { return count > 0; }
   std::string sentence() const;
+  /// The remarks, in the same form: decisions that a user may want to know.
+  const std::vector<std::string> &notes() const { return remarks; }
 
 private:
   void collect(mlir::Diagnostic &diagnostic);
 
   std::string model, first;
+  std::vector<std::string> remarks;
   int count = 0;
   std::mutex mutex; // passes run in parallel
   mlir::ScopedDiagnosticHandler handler;

@@ -107,9 +107,9 @@ std::unique_ptr<PassInstrumentation> IrDump::instrumentation() {
 //===- Progress
 //------------------------------------------------------------===//
 
-Progress::Progress()
-    : terminal(isatty(STDERR_FILENO)), start(std::chrono::steady_clock::now()) {
-}
+Progress::Progress(bool wanted)
+    : terminal(wanted && isatty(STDERR_FILENO)),
+      start(std::chrono::steady_clock::now()) {}
 
 Progress::~Progress() {
   if (shown)

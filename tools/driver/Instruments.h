@@ -37,7 +37,7 @@ private:
 /// done.
 class Progress {
 public:
-  Progress();
+  explicit Progress(bool wanted);
   ~Progress();
   void stage(llvm::StringRef what);
   /// Called from several threads.

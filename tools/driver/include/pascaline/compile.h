@@ -1,0 +1,78 @@
+/* compile.h - ONNX to model.pasc inside the caller's process.
+ *
+ * Library:   libpascaline-compiler.so. It needs no GPU and no runtime.
+ * Ownership: a successful call gives an artifact; pascaline_compile_free takes
+ *            it back. Whatever is handed in is copied or read before the call
+ *            returns.
+ * Errors:    one sentence, an error to the diagnostic function; *artifact is
+ *            NULL then. Nothing here prints, exits, aborts or throws.
+ * Fatal:     an error that LLVM calls fatal ends the compile and not the
+ *            process: the threads that worked on it are halted for good, with
+ *            their memory, and the call returns
+ *            PASCALINE_COMPILE_INTERNAL_ERROR. LLVM has one handler of such
+ *            errors a process, which the first compile installs; errors on
+ *            threads of other users of LLVM keep LLVM's own behaviour.
+ * Threads:   any number of threads may compile at once. Each compile works on
+ *            threads of its own; the diagnostic function is called on the
+ *            caller's, before the call returns.
+ */
+#ifndef PASCALINE_COMPILE_H
+#define PASCALINE_COMPILE_H
+
+#include <stddef.h>
+
+#if defined(__GNUC__)
+#define PASCALINE_COMPILE_API __attribute__((visibility("default")))
+#else
+#define PASCALINE_COMPILE_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum pascaline_compile_status {
+  PASCALINE_COMPILE_OK = 0,
+  PASCALINE_COMPILE_INVALID_ARGUMENT = 1, /* a NULL, an unknown option */
+  PASCALINE_COMPILE_REFUSED = 2,          /* the model or an option's value */
+  PASCALINE_COMPILE_INTERNAL_ERROR = 3    /* memory, or a fatal error */
+} pascaline_compile_status;
+
+typedef enum pascaline_compile_severity {
+  PASCALINE_COMPILE_NOTE = 0, /* a decision that a user may want to know */
+  PASCALINE_COMPILE_ERROR = 1
+} pascaline_compile_severity;
+
+typedef void (*pascaline_compile_diagnostic)(void *user,
+                                             pascaline_compile_severity,
+                                             const char *message);
+
+/* NULL or zero is the default everywhere. */
+typedef struct pascaline_compile_options {
+  size_t size;               /* sizeof(pascaline_compile_options) */
+  const char *const *shapes; /* "NAME=1x3x224x224", as on the command line */
+  size_t shape_count;
+  const char *chip;      /* "gtx1080ti" (default), "titanx", ... */
+  const char *precision; /* "fp32" (default) or "fp16" */
+  const char *keep_fp32; /* with fp16: a regular expression of node names */
+  pascaline_compile_diagnostic diagnostic;
+  void *diagnostic_user;
+} pascaline_compile_options;
+
+/* External data is looked for in the model's folder. */
+PASCALINE_COMPILE_API pascaline_compile_status pascaline_compile_file(
+    const char *path, const pascaline_compile_options *options, void **artifact,
+    size_t *artifact_bytes);
+/* The same from memory; `name` is what messages call the model (NULL: "model").
+ * External data is refused. */
+PASCALINE_COMPILE_API pascaline_compile_status
+pascaline_compile_bytes(const void *model, size_t model_bytes, const char *name,
+                        const pascaline_compile_options *options,
+                        void **artifact, size_t *artifact_bytes);
+PASCALINE_COMPILE_API void pascaline_compile_free(void *artifact);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* PASCALINE_COMPILE_H */
