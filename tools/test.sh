@@ -9,7 +9,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-PARTS=(format layers pass-tests alone lit unit cuda slice ops refusals models)
+PARTS=(format layers pass-tests alone lit unit cuda slice ops refusals fuzz models)
 RESULTS=build/test-results
 PYTHON=build/venv/bin/python
 
@@ -78,6 +78,8 @@ run_part() {
     suite "$1" "$RESULTS/$1.json" "$PYTHON" "test/e2e/$1.py" --json "$RESULTS/$1.json" ;;
   cuda)
     suite cuda "$RESULTS/cuda.json" "$PYTHON" test/emulator/cuda/run.py --json "$RESULTS/cuda.json" ;;
+  fuzz)
+    suite fuzz "$RESULTS/fuzz.json" "$PYTHON" test/fuzz/mutate.py --json "$RESULTS/fuzz.json" ;;
   models)
     suite models "$RESULTS/models.json" "$PYTHON" test/models/run.py --json "$RESULTS/models.json" ;;
   esac
