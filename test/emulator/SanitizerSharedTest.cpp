@@ -28,19 +28,19 @@ const Fault kFaults[] = {
      {"line @A writes 8 bytes at a misaligned offset of shared memory"}},
     {{"NeverWritten", "ld.shared.u32 %r1, [s+8]; //A\n", kWords},
      kFailed,
-     {"line @A reads 4 bytes reading shared memory that no thread", "at 0x8"}},
+     {"line @A reads 4 bytes of shared memory that no thread", "at 0x8"}},
     {{"NeverWrittenGeneric",
       "mov.u64 %rd1, s;\ncvta.shared.u64 %rd1, %rd1;\n"
       "ld.u32 %r1, [%rd1]; //A\n",
       kWords},
      kFailed,
-     {"line @A reads 4 bytes reading shared memory"}},
+     {"line @A reads 4 bytes of shared memory"}},
     {{"WrittenByAnotherBlockOnly",
       "setp.ne.u32 %p1, %r31, 0;\n@%p1 bra READ;\nst.shared.u32 [s], %r0;\n"
       "READ:\nld.shared.u32 %r1, [s]; //A\n",
       kWords, 8},
      kFailed,
-     {"line @A reads 4 bytes reading shared memory"}},
+     {"line @A reads 4 bytes of shared memory"}},
     {{"WriteWrite", "st.shared.u32 [s], %r0; //A\n", kWords, 1, 64},
      kFailed,
      {"thread (1,0,0): race in shared memory at 0x0: line @A writes 4 bytes, "

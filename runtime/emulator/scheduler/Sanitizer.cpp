@@ -51,13 +51,13 @@ void Sanitizer::prepare(const Launch &newLaunch, uint64_t shared,
   globalShift = launch->kernel->globalGranuleShift;
   if (order.prepare(threads)) {
     cells.clear();
-    ticks.clear();
+    settled.clear();
   }
   size_t granules = (sharedBytes >> sharedShift) + 1;
   // What earlier launches left has earlier ticks and means nothing.
   if (cells.size() < granules) {
     cells.resize(granules);
-    ticks.resize(granules);
+    settled.resize(granules);
   }
   barrierLines.assign((threads + 31) / 32 * 16, {});
 }
@@ -72,7 +72,7 @@ void Sanitizer::startBlock(uint64_t index) {
 
 // Two readers are kept, of different warps where there are such: whoever writes
 // next is another thread than one of them.
-inline void Sanitizer::noteRead(SharedCell &cell, SharedTicks &ticks,
+inline void Sanitizer::noteRead(SharedCell &cell, uint32_t &settledAt,
                                 SharedStamp mine) {
   uint32_t thread = mine.thread();
   auto replaceable = [&](const SharedStamp &stamp) {
@@ -91,10 +91,12 @@ inline void Sanitizer::noteRead(SharedCell &cell, SharedTicks &ticks,
   } else {
     cell.otherRead = mine;
   }
-  if (cell.read.tick == mine.tick && cell.otherRead.tick == mine.tick &&
+  uint32_t written = cell.write.tick - order.start();
+  if (written < order.lastBarrier() - order.start() &&
+      cell.read.tick == mine.tick && cell.otherRead.tick == mine.tick &&
       cell.read.thread() != cell.otherRead.thread() && !cell.read.strong() &&
       !cell.otherRead.strong())
-    ticks.settled = mine.tick;
+    settledAt = mine.tick;
 }
 
 [[gnu::always_inline]] inline void
@@ -106,13 +108,16 @@ Sanitizer::checkShared(BlockThread *thread, uint64_t offset, Access access) {
     runner.report(thread, FailureKind::IllegalAddress, access,
                   "outside the block's shared memory", offset);
   if (!access.stores && !access.strong) {
-    const SharedTicks *all = &ticks[offset >> sharedShift];
+    const uint32_t *at = &settled[offset >> sharedShift];
     uint32_t count = ((access.bytes - 1) >> sharedShift) + 1;
-    uint32_t before = order.lastBarrier() - order.start(), now = order.now();
+    uint32_t now = order.now();
     bool fine = true;
-    for (uint32_t i = 0; i < count; ++i)
-      fine &=
-          (all[i].written - order.start() < before) & (all[i].settled == now);
+    if (count == 4) // a vector of words
+      fine =
+          ((at[0] ^ now) | (at[1] ^ now) | (at[2] ^ now) | (at[3] ^ now)) == 0;
+    else
+      for (uint32_t i = 0; i < count; ++i)
+        fine &= at[i] == now;
     if (fine)
       return;
   }
@@ -127,9 +132,9 @@ void Sanitizer::checkSharedCells(BlockThread *thread, uint64_t offset,
   SharedStamp mine{order.now(),
                    access.line << 11 | uint32_t(access.strong) << 10 | self};
   SharedCell *cell = &cells[offset >> sharedShift];
-  SharedTicks *tick = &ticks[offset >> sharedShift];
+  uint32_t *settledAt = &settled[offset >> sharedShift];
   for (uint32_t i = 0; i < access.bytes;
-       i += 1u << sharedShift, ++cell, ++tick) {
+       i += 1u << sharedShift, ++cell, ++settledAt) {
     const SharedStamp write = cell->write;
     bool written = write.tick >= order.start();
     if (written && !order.isOrdered(self, write.thread(), write.tick) &&
@@ -137,11 +142,11 @@ void Sanitizer::checkSharedCells(BlockThread *thread, uint64_t offset,
       sharedRace(thread, offset + i, access, write, true);
     if (access.reads() && !written)
       runner.report(thread, FailureKind::LaunchFailed, access,
-                    "reading shared memory that no thread of the block has "
+                    "of shared memory that no thread of the block has "
                     "written",
                     offset + i);
     if (!access.stores) {
-      noteRead(*cell, *tick, mine);
+      noteRead(*cell, *settledAt, mine);
       continue;
     }
     for (SharedStamp read : {cell->read, cell->otherRead})
@@ -149,7 +154,7 @@ void Sanitizer::checkSharedCells(BlockThread *thread, uint64_t offset,
           !order.isOrdered(self, read.thread(), read.tick) &&
           !(access.strong && read.strong()))
         sharedRace(thread, offset + i, access, read, false);
-    tick->written = mine.tick;
+    *settledAt = 0;
     // An atomic access does not hide the thread's own plain one before it.
     if (!(access.strong && !write.strong() && write.thread() == self &&
           write.tick >= order.lastBarrier()))
@@ -217,7 +222,7 @@ inline void Sanitizer::checkState(BlockThread *thread, uint64_t address,
                     "outside live allocations", address);
   if (access.reads())
     runner.report(thread, FailureKind::LaunchFailed, access,
-                  "reading device memory that nobody has written", address);
+                  "of device memory that nobody has written", address);
   std::memset(state, Shadow::kDefined, access.bytes);
 }
 

@@ -71,12 +71,6 @@ private:
   struct SharedCell {
     SharedStamp write, read, otherRead;
   };
-  // What most loads need to know of a granule: the tick of its last write, and
-  // the tick at which two threads have read it, after which a third reader
-  // tells nothing new to a writer.
-  struct SharedTicks {
-    uint32_t written = 0, settled = 0;
-  };
   struct BarrierLine {
     uint32_t tick, line;
   };
@@ -87,7 +81,7 @@ private:
   void writeGlobal(BlockThread *thread, ShadowCell &cell, uint64_t address,
                    const Access &access, uint64_t mine);
   void checkState(BlockThread *thread, uint64_t address, const Access &access);
-  void noteRead(SharedCell &cell, SharedTicks &ticks, SharedStamp mine);
+  void noteRead(SharedCell &cell, uint32_t &settledAt, SharedStamp mine);
   [[gnu::noinline]] void checkSharedCells(BlockThread *thread, uint64_t offset,
                                           const Access &access);
 
@@ -108,7 +102,10 @@ private:
   BlockOrder order;
   BlockKnowledge knowledge;
   std::vector<SharedCell> cells;
-  std::vector<SharedTicks> ticks;        // as `cells`
+  // As `cells`: the tick at which a granule that is written, and ordered before
+  // the whole block, has two readers. A third one then tells nothing new to a
+  // writer: all that most loads need to look at.
+  std::vector<uint32_t> settled;
   std::vector<BarrierLine> barrierLines; // 16 a warp
 };
 
