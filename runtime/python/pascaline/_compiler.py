@@ -1,0 +1,65 @@
+"""compile(): an ONNX model to a Model, in this process."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import warnings
+from typing import Mapping, Optional, Sequence, Union
+
+from ._libraries import CompileOptions, Diagnostic, Error, Refused, compiler
+from ._runtime import Model
+
+_ERROR = 1     # pascaline_compile_severity
+_REFUSED = 2   # pascaline_compile_status
+
+
+def _shape_texts(shapes: Mapping[str, Sequence[int]]) -> list[bytes]:
+    return [f"{name}={'x'.join(str(int(size)) for size in shape)}".encode()
+            for name, shape in shapes.items()]
+
+
+def compile_to_bytes(model: Union[str, os.PathLike, bytes], *,
+                     shapes: Optional[Mapping[str, Sequence[int]]] = None,
+                     chip: Optional[str] = None, precision: Optional[str] = None,
+                     keep_fp32: Optional[str] = None, name: str = "model") -> bytes:
+    """The bytes of model.pasc."""
+    texts = _shape_texts(shapes or {})
+    errors, notes = [], []
+
+    def collect(_user, severity, message):
+        (errors if severity == _ERROR else notes).append(message.decode("utf-8", "replace"))
+
+    options = CompileOptions(
+        size=ctypes.sizeof(CompileOptions), shapes=(ctypes.c_char_p * len(texts))(*texts),
+        shape_count=len(texts), chip=chip and chip.encode(),
+        precision=precision and precision.encode(), keep_fp32=keep_fp32 and keep_fp32.encode(),
+        diagnostic=Diagnostic(collect))
+    library, artifact, size = compiler(), ctypes.c_void_p(), ctypes.c_size_t()
+    result = [ctypes.byref(options), ctypes.byref(artifact), ctypes.byref(size)]
+    if isinstance(model, (bytes, bytearray, memoryview)):
+        data = bytes(model)
+        status = library.pascaline_compile_bytes(data, len(data), name.encode(), *result)
+    else:
+        status = library.pascaline_compile_file(os.fsencode(model), *result)
+    if status:
+        sentence = errors[0] if errors else "the compiler stopped without saying why"
+        raise (Refused if status == _REFUSED else Error)(sentence, status)
+    try:
+        content = ctypes.string_at(artifact, size.value)
+    finally:
+        library.pascaline_compile_free(artifact)
+    for note in notes:
+        warnings.warn(note, stacklevel=3)
+    return content
+
+
+def compile(model: Union[str, os.PathLike, bytes], *,  # pylint: disable=redefined-builtin
+            shapes: Optional[Mapping[str, Sequence[int]]] = None,
+            chip: Optional[str] = None, precision: Optional[str] = None,
+            keep_fp32: Optional[str] = None, name: str = "model") -> Model:
+    """Compiles a path or the bytes of a model. `shapes` binds inputs, as --shape does; `name` is
+    what errors call a model of bytes. Notes of the compiler are warnings."""
+    content = compile_to_bytes(model, shapes=shapes, chip=chip, precision=precision,
+                               keep_fp32=keep_fp32, name=name)
+    return Model.from_bytes(content, name)
