@@ -105,7 +105,22 @@ std::string withHeader(const std::string &text) {
   return ".version 6.3 .target sm_61 .address_size 64\n" + text;
 }
 
-Program::Program(const std::string &ptx) {
+// The first part of each dotted word, "add" of "add.s32"; some are no opcodes.
+static std::set<std::string> firstWords(const std::string &ptx) {
+  std::set<std::string> words;
+  auto isPart = [](char c) {
+    return std::isalnum(c) || std::strchr("._%$", c);
+  };
+  for (auto at = ptx.begin(); at != ptx.end();) {
+    at = std::find_if(at, ptx.end(), isPart);
+    auto end = std::find_if_not(at, ptx.end(), isPart);
+    words.insert(std::string(at, std::find(at, end, '.')));
+    at = end;
+  }
+  return words;
+}
+
+Program::Program(const std::string &ptx) : opcodes(firstWords(ptx)) {
   module = TranslatedModule::create(ptx, &log, &kind);
   if (!module)
     return;
@@ -135,6 +150,7 @@ void Program::run(ThreadState state, const void *params,
   state.sharedBase = memory.shared();
   state.localBase = memory.local();
   state.params = params;
+  executedOpcodes.insert(opcodes.begin(), opcodes.end());
   kernel(kernelNumber).function(&state);
 }
 

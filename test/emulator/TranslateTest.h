@@ -10,6 +10,7 @@
 
 #include <cstring>
 #include <map>
+#include <set>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -17,6 +18,9 @@
 namespace pascaline::emulator::test {
 
 inline std::vector<std::string> hookCalls;
+
+// The opcodes in the text of every Program that was run.
+inline std::set<std::string> executedOpcodes;
 
 // Memory as Kernel.h describes it, for one thread; made once.
 class Memory {
@@ -49,6 +53,7 @@ public:
   ErrorKind kind = ErrorKind::None;
 
 private:
+  std::set<std::string> opcodes;
   bool linked = false;
 };
 

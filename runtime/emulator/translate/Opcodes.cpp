@@ -1,4 +1,6 @@
 // The table of instructions. What is not here is refused by its line.
+#include "runtime/emulator/translate/Opcodes.h"
+
 #include "runtime/emulator/translate/Emitter.h"
 #include "runtime/emulator/translate/Families.h"
 
@@ -101,6 +103,14 @@ const Opcode *findOpcode(std::string_view name) {
                          return opcode.name < wanted;
                        });
   return found != std::end(kOpcodes) && found->name == name ? found : nullptr;
+}
+
+std::vector<std::string_view> supportedOpcodes() {
+  std::vector<std::string_view> names;
+  for (const Opcode &opcode : kOpcodes)
+    if (opcode.emit != emitUnsupported)
+      names.push_back(opcode.name);
+  return names;
 }
 
 bool emitUnsupported(Emitter &emitter, const Instruction &instruction) {
