@@ -4,6 +4,7 @@
 
 #include "compiler/ir/Constants.h"
 #include "compiler/ir/Types.h"
+#include "compiler/kernels/Gemv.h"
 #include "compiler/kernels/GroupKernel.h"
 #include "compiler/kernels/contraction/Cost.h"
 
@@ -11,8 +12,7 @@ using namespace mlir;
 
 namespace pascaline {
 
-/// Whether a side may be laid out anew: a constant that nothing else reads.
-static bool canPack(FusedOp group, const Side &side) {
+bool canPack(FusedOp group, const Side &side) {
   Value argument = group.getBody().front().getArgument(side.view.operand);
   return side.packing && argument.hasOneUse() &&
          constantValue(group.getInputs()[side.view.operand]);
@@ -70,6 +70,8 @@ FailureOr<GeneratedKernel> generateContraction(const GroupContraction &g,
     if (Type type = side->operand.element; !type.isF32() && !type.isF16())
       return group.emitError()
              << "contractions are computed of f32 and f16, not of " << type;
+  if (std::optional<Gemv> gemv = planGemv(g, chip))
+    return generateGemv(g, *gemv);
   bool packA = canPack(group, g.a), packB = !packA && canPack(group, g.b);
 
   Contraction c = chooseConfiguration(

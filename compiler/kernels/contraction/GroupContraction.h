@@ -50,6 +50,10 @@ struct GroupContraction {
       row;
 };
 
+/// Whether a side may be laid out anew: a constant that nothing else reads.
+bool canPack(FusedOp group, const Side &side);
+
+/// With few rows or columns the kernel is a Gemv.
 llvm::FailureOr<GeneratedKernel>
 generateContraction(const GroupContraction &contraction, const Chip &chip);
 
