@@ -82,6 +82,31 @@ def FusePointwise : Pass<"pascaline-fuse-pointwise", "::mlir::func::FuncOp"> {
     Statistic<"numFused", "fused", "ops that joined a group">];
 }
 
+def StoreHalf : Pass<"pascaline-store-half", "::mlir::func::FuncOp"> {
+  let summary = "Store weights and intermediate tensors of groups as f16";
+  let description = [{
+    Types between groups become f16 and bodies stay f32: a `cast` widens what a
+    group reads, another rounds what it stores, and both are part of the group's
+    loads and stores. The function's own operands and results keep their types.
+    Constants out of half's range, statistics, and what integers are made of
+    stay float; so do small vectors.
+    ```mlir
+    %y = pascaline.fused(%x, %w) : (tensor<8x4xf32>, tensor<4x2xf16>) -> tensor<8x2xf16> {
+    ^bb0(%0: tensor<8x4xf32>, %1: tensor<4x2xf16>):
+      %2 = pascaline.cast %1 : tensor<4x2xf16> -> tensor<4x2xf32>
+      %3 = pascaline.matmul %0, %2 : tensor<8x4xf32>, tensor<4x2xf32>
+      %4 = pascaline.cast %3 : tensor<8x2xf32> -> tensor<8x2xf16>
+      pascaline.yield %4 : tensor<8x2xf16>
+    }
+    ```
+  }];
+  let options = [Option<"keepFloat", "keep-fp32", "std::string", "\"\"",
+                        "what nodes of a matching name read and write stays float">];
+  let statistics = [
+    Statistic<"numHalf", "half", "tensors stored as f16">,
+    Statistic<"numFloat", "float", "f32 tensors that stay float">];
+}
+
 //===- Graph -> plan: passes/plan ------------------------------------------===//
 
 def FormLaunches : Pass<"pascaline-form-launches", "::mlir::ModuleOp"> {

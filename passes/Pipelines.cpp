@@ -32,6 +32,15 @@ void buildGraphPipeline(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
+void buildHalfPipeline(OpPassManager &pm, const std::string &keepFloat) {
+  // Groups are final: only what lies in memory between them changes its type.
+  StoreHalfOptions options;
+  options.keepFloat = keepFloat;
+  pm.addNestedPass<func::FuncOp>(createStoreHalf(options));
+  // Groups that became equal.
+  pm.addPass(createCSEPass());
+}
+
 void buildPlanPipeline(OpPassManager &pm, const std::string &chip) {
   // Groups become kernels and launches over buffers.
   FormLaunchesOptions options;

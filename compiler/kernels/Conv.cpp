@@ -37,7 +37,7 @@ FailureOr<GeneratedKernel> generateConv(FusedOp group, const Chip &chip) {
   g.k = channels;
 
   Operand &image = g.b.operand;
-  image.element = conv.getX().getType().getElementType();
+  image.element = x->element;
   image.offset = x->offset;
   image.batchStrides = {x->strides[0], channels * x->strides[1]};
   int64_t taps = 1;
@@ -56,7 +56,7 @@ FailureOr<GeneratedKernel> generateConv(FusedOp group, const Chip &chip) {
   g.b.view = *x;
 
   Operand &filter = g.a.operand;
-  filter.element = conv.getW().getType().getElementType();
+  filter.element = w->element;
   filter.offset = w->offset;
   filter.batchStrides = {0, outputs * w->strides[0]};
   filter.x = {{outputs, w->strides[0]}};

@@ -19,10 +19,10 @@ namespace pascaline {
 
 /// A factor as (batch axes, x axis, k axis); `x` and `k` are the places of its
 /// last two dimensions.
-static Side sideOf(StridedView view, Type element, ArrayRef<int64_t> batch,
-                   size_t x, size_t k) {
+static Side sideOf(StridedView view, ArrayRef<int64_t> batch, size_t x,
+                   size_t k) {
   Side side;
-  side.operand.element = element;
+  side.operand.element = view.element;
   side.operand.offset = view.offset;
   side.operand.x = {{view.shape[x], view.strides[x]}};
   side.operand.k = {{view.shape[k], view.strides[k]}};
@@ -37,7 +37,7 @@ static Side sideOf(StridedView view, Type element, ArrayRef<int64_t> batch,
   if (view.offset == 0 &&
       llvm::all_of(side.operand.batchStrides, [](int64_t s) { return !s; })) {
     WeightPacking packing;
-    packing.elementBytes = elementBytes(element);
+    packing.elementBytes = elementBytes(view.element);
     packing.m = view.shape[x];
     packing.channels = view.shape[k];
     packing.mStride = view.strides[x];
@@ -56,7 +56,6 @@ FailureOr<GeneratedKernel> generateMatMul(FusedOp group, const Chip &chip) {
   if (failed(a) || failed(b))
     return failure();
   ArrayRef<int64_t> shape = matmul.getY().getType().getShape();
-  Type element = matmul.getA().getType().getElementType();
 
   GroupContraction g;
   g.group = group;
@@ -65,10 +64,8 @@ FailureOr<GeneratedKernel> generateMatMul(FusedOp group, const Chip &chip) {
   g.n = shape.back();
   size_t rankA = a->shape.size(), rankB = b->shape.size();
   bool swapA = matmul.getTransposeA(), swapB = matmul.getTransposeB();
-  g.a = sideOf(*a, element, g.batch, rankA - (swapA ? 1 : 2),
-               rankA - (swapA ? 2 : 1));
-  g.b = sideOf(*b, element, g.batch, rankB - (swapB ? 2 : 1),
-               rankB - (swapB ? 1 : 2));
+  g.a = sideOf(*a, g.batch, rankA - (swapA ? 1 : 2), rankA - (swapA ? 2 : 1));
+  g.b = sideOf(*b, g.batch, rankB - (swapB ? 2 : 1), rankB - (swapB ? 1 : 2));
   g.k = g.a.operand.kExtent();
 
   // Batch axes that b does not have become rows of a, innermost first.

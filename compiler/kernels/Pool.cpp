@@ -24,12 +24,23 @@ namespace pascaline {
 static constexpr int64_t kThreads = 128;
 static constexpr int64_t kUnrolled = 64;
 static constexpr int64_t kMostOutputs = 4;
+/// ptxas spills an unrolled window of halves to reach 48 registers, unless it
+/// is told how few blocks are wanted: 64 are left for each thread.
+static constexpr int64_t kHalfBlocks = 8;
+
+static bool readsHalf(FusedOp group) {
+  return llvm::any_of(group.getInputs().getTypes(), [](Type type) {
+    return cast<RankedTensorType>(type).getElementType().isF16();
+  });
+}
 
 namespace {
 template <typename PoolOp> class PoolGenerator {
 public:
   PoolGenerator(FusedOp group, PoolOp pool, const Chip &chip)
-      : pool(pool), chip(chip), kernel(group, kThreads), b(kernel.builder()),
+      : pool(pool), chip(chip),
+        kernel(group, kThreads, {readsHalf(group) ? kHalfBlocks : 0, 0, 0}),
+        b(kernel.builder()),
         combiner(b, kIsMax ? ReduceKind::max : ReduceKind::sum,
                  pool.getX().getType().getElementType()),
         dims(windowDims(pool.getX().getType().getShape(),

@@ -25,7 +25,9 @@ from modelpack.catalogue import CATALOGUE, TESTED, find  # noqa: E402
 # Launches a run, without those at load and without the sums of split products.
 MOST_LAUNCHES = {"opennsfw_resnet50": 60}
 REPEAT_BELOW_GMAC = 0.5  # a second run of a larger model would cost too much time
-HALF_ARITHMETIC = re.compile(r"^\s*(?:@!?%\w+ )?(?:add|sub|mul|fma)\.\S*f16", re.MULTILINE)
+HALF_ARITHMETIC = re.compile(
+    r"^\s*(?:@!?%\w+ )?(?:add|sub|mul|fma|neg|abs|min|max|setp|set)\.\S*f16", re.MULTILINE)
+MOST_OF_FLOAT = 0.55  # weights and arena of a model stored as half
 MEMORY = re.compile(r"(\d+) bytes (stack frame|spill stores|spill loads)")
 
 
@@ -48,6 +50,7 @@ class ModelTests:
         self._test("right", self.right)
         if self.manifest["gmac"] < REPEAT_BELOW_GMAC:
             self._test("same-bits", self.same_bits)
+        self._test("fp16", self.fp16)
 
     def _test(self, what, function):
         """Run one test; whether it passed."""
@@ -73,10 +76,13 @@ class ModelTests:
 
     def ptx(self):
         """ptxas assembles it, nothing is spilled, and no arithmetic is done in half precision."""
+        self._check_ptx(self.artifact, "ptx")
+
+    def _check_ptx(self, artifact, label):
         ptxas = harness.find_ptxas()
         if not ptxas:
             raise harness.Failure("ptxas is not in build/venv; run tools/setup.sh")
-        files = self.product.extract_ptx(self.artifact, self.folder / "ptx")
+        files = self.product.extract_ptx(artifact, self.folder / label)
         if not files:
             raise harness.Failure("the artifact has no PTX")
         for file in files:
@@ -89,6 +95,24 @@ class ModelTests:
             if half:
                 raise harness.Failure(f"{file.name}: half arithmetic: {half.group().strip()}")
 
+    def fp16(self):
+        """Stored as half: within its tolerance, half the memory, float arithmetic, no launch more."""
+        floats = self.product.inspect(self.artifact)
+        half = self.folder / "half.pasc"
+        self.product.compile(self.bundle / "model.onnx", half, "--precision", "fp16")
+        halves = self.product.inspect(half)
+        for what in ("weights", "arena"):
+            share = halves["memory"][what] / max(1, floats["memory"][what])
+            self._say(f"fp16 {what}: {share:.3f} of fp32's")
+            if share > MOST_OF_FLOAT:
+                raise harness.Failure(f"{what} are {share:.3f} of fp32's; at most {MOST_OF_FLOAT} "
+                                      "is allowed")
+        if halves["primary_launches"] > floats["primary_launches"]:
+            raise harness.Failure(f"{halves['primary_launches']} primary launches, more than "
+                                  f"fp32's {floats['primary_launches']}")
+        self._check_ptx(half, "ptx-half")
+        self._check_outputs(half, "half", "fp16")
+
     def launches(self):
         """No more launches than the model needs."""
         count = self.product.inspect(self.artifact)["primary_launches"]
@@ -99,18 +123,22 @@ class ModelTests:
 
     def right(self):
         """The outputs are within the manifest's tolerance."""
+        self._check_outputs(self.artifact, "first", "fp32")
+
+    def _check_outputs(self, artifact, label, precision):
         start = time.perf_counter()
-        got = self._run("first")
+        got = self._run(label, artifact)
         self._say(f"ran in {time.perf_counter() - start:.1f} s, {self.manifest['gmac']:.2f} GMAC")
         problems = []
         for output in self.manifest["outputs"]:
             reference = np.load(self.bundle / output["file"])
             for rule in output["tolerance"]:
-                passes, worst = tolerance.check(got[output["name"]], reference, rule)
+                passes, worst = tolerance.check(got[output["name"]], reference, rule,
+                                                 precision)
                 self._say(f"{output['name']}, {rule['part']}: worst error {worst:.3g}")
                 if not passes:
                     problems.append(f"{output['name']} ({rule['part']}): worst error {worst:.3g} "
-                                    f"is outside {rule.get('fp32', 'exact')}")
+                                    f"is outside {precision}'s bound, see tolerance.py")
         if problems:
             raise harness.Failure("; ".join(problems))
 
@@ -121,11 +149,11 @@ class ModelTests:
             if array.tobytes() != second[name].tobytes():
                 raise harness.Failure(f"{name}: two runs differ")
 
-    def _run(self, label):
+    def _run(self, label, artifact=None):
         arguments = []
         for entry in self.manifest["inputs"]:
             arguments += ["--input", f"{entry['name']}={self.bundle / entry['file']}"]
-        return self.product.run_files(self.artifact, arguments, self.folder / label,
+        return self.product.run_files(artifact or self.artifact, arguments, self.folder / label,
                                       [output["name"] for output in self.manifest["outputs"]])
 
     def _say(self, sentence):

@@ -139,12 +139,11 @@ bool Compilation::run() {
   if (options.stage == Stage::Graph)
     return writeIr(*module);
 
-  if (options.storeHalf) {
-    error = "precision fp16 is not supported; compile with fp32";
-    return false;
-  }
-  if (!runPasses("optimising the graph",
-                 [](PassManager &pm) { buildGraphPipeline(pm); }))
+  if (!runPasses("optimising the graph", [&](PassManager &pm) {
+        buildGraphPipeline(pm);
+        if (options.storeHalf)
+          buildHalfPipeline(pm, options.keepFloat);
+      }))
     return false;
   if (options.stage == Stage::Fused)
     return writeIr(*module);

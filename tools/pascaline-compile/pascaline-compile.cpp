@@ -13,6 +13,7 @@ using namespace pascaline;
 
 namespace {
 
+enum class Precision { Float, Half };
 enum Exit { kDone = 0, kRefused = 1, kUsage = 2 };
 
 [[noreturn]] void refuse(const std::string &sentence) {
@@ -59,6 +60,19 @@ int main(int argc, char **argv) {
       "chip", cl::value_desc("card"), cl::init("gtx1080ti"),
       cl::desc("Tune tiles for gtx1080ti, titanx, titanxp, p40, p4 or p6000"),
       cl::cat(category));
+  cl::opt<Precision> precision(
+      "precision",
+      cl::desc("How weights and intermediate tensors are stored; arithmetic is "
+               "float either way, so fp16 saves memory and bandwidth:"),
+      cl::values(
+          clEnumValN(Precision::Float, "fp32", "as float (default)"),
+          clEnumValN(Precision::Half, "fp16", "as half where that is safe")),
+      cl::init(Precision::Float), cl::cat(category));
+  cl::opt<std::string> keepFloat(
+      "keep-fp32", cl::value_desc("regex"),
+      cl::desc("With --precision fp16: what nodes whose name matches read and "
+               "write stays float, as does all else in their kernels"),
+      cl::cat(category));
   cl::HideUnrelatedOptions(category);
   if (!cl::ParseCommandLineOptions(
           argc, argv, "Compiles an ONNX model for Pascal GPUs (sm_61).\n",
@@ -66,6 +80,12 @@ int main(int argc, char **argv) {
     return kUsage;
   if (stage == Stage::Pasc && (output.empty() || output == "-")) {
     errs() << "pascaline-compile: an artifact needs a file: -o OUT.pasc\n";
+    return kUsage;
+  }
+
+  if (!keepFloat.empty() && precision == Precision::Float) {
+    errs() << "pascaline-compile: --keep-fp32 makes exceptions from "
+              "--precision fp16; give both\n";
     return kUsage;
   }
 
@@ -77,8 +97,14 @@ int main(int argc, char **argv) {
   options.stage = stage;
   options.dumpDirectory = dump;
   options.chip = chip;
+  options.storeHalf = precision == Precision::Half;
+  options.keepFloat = keepFloat;
+  std::vector<std::string> notes;
+  options.notes = &notes;
   std::string error;
   if (!compileModel(options, error))
     refuse(error);
+  for (const std::string &note : notes)
+    errs() << "pascaline-compile: " << note << '\n';
   return kDone;
 }

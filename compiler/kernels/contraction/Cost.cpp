@@ -94,8 +94,9 @@ double estimateCycles(const Contraction &c, const Chip &chip) {
       (sizeOf(c.a, c.m) + sizeOf(c.b, c.n) + output) / bytesPerCycle;
 
   // Each block reads its operands' tiles through L2.
-  double tiles = blocks * (t.bm + t.bn) * depth * storageBytes(c.a.element) /
-                 kL2BytesPerCycle;
+  int64_t rowBytes =
+      t.bm * storageBytes(c.a.element) + t.bn * storageBytes(c.b.element);
+  double tiles = blocks * rowBytes * depth / kL2BytesPerCycle;
 
   double slices = 0;
   if (c.slices > 1) {
@@ -127,6 +128,12 @@ chooseConfiguration(llvm::function_ref<Contraction(const Tile &)> make,
       candidate.slices = slices;
       // Partial sums that leave L2 cost more than slicing gains.
       if (candidate.workspaceBytes() > chip.l2Bytes * 2 / 3)
+        break;
+      // Half is stored to save memory: partial sums must not take it back.
+      int64_t smaller = candidate.batchCount() * candidate.k *
+                        std::min(candidate.m, candidate.n) * 2;
+      bool isHalf = candidate.a.element.isF16() || candidate.b.element.isF16();
+      if (isHalf && candidate.workspaceBytes() > smaller)
         break;
       double cycles = estimateCycles(candidate, chip);
       if (cycles < bestCycles && !checkContraction(candidate)) {

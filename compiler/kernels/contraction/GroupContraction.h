@@ -19,13 +19,15 @@ struct AffineIndex;
 /// An operand of the anchor as a strided view of an operand of the group.
 struct StridedView {
   unsigned operand;                          ///< of the group
+  mlir::Type element;                        ///< as stored
   llvm::SmallVector<int64_t> shape, strides; ///< in elements
   int64_t offset = 0;
 };
 
 /// The view behind a value of the group's body: a block argument seen through
-/// transposes, slices, broadcasts and such reshapes as strides can say. An
-/// error is emitted at the group where it is something else.
+/// transposes, slices, broadcasts, casts from half to float (staging widens
+/// anyway) and such reshapes as strides can say. An error is emitted at the
+/// group where it is something else.
 llvm::FailureOr<StridedView> viewOf(FusedOp group, mlir::Value value);
 
 /// One side of the contraction before the tile is known.

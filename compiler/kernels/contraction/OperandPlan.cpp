@@ -57,14 +57,14 @@ void simplify(Operand &operand) {
   simplifySide(operand.k, operand, &Bound::kAxis);
 }
 
-/// Whether four neighbours along an axis list can be one aligned 128-bit load:
-/// they lie side by side, and nothing else that moves an address breaks the
-/// alignment.
+/// Whether four neighbours along an axis list can be one aligned load, of 128
+/// bits or, of halves, 64: they lie side by side, and nothing else that moves
+/// an address breaks the alignment.
 static bool isVector(ArrayRef<Axis> along, ArrayRef<Axis> across,
                      const Operand &operand) {
   constexpr int64_t kWidth = 4;
   if (along.back().stride != 1 || along.back().extent % kWidth ||
-      operand.offset % kWidth || operand.element.getIntOrFloatBitWidth() != 32)
+      operand.offset % kWidth || storageBytes(operand.element) > 4)
     return false;
   auto aligned = [](Axis axis) { return axis.stride % kWidth == 0; };
   return all_of(along.drop_back(), aligned) && all_of(across, aligned) &&

@@ -13,6 +13,10 @@ static ArrayRef<int64_t> shapeOf(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
 }
 
+static Type elementOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getElementType();
+}
+
 /// The strides of `view` under another shape, if strides can say it: each run
 /// of dimensions that both shapes cut alike is split or merged by itself.
 static bool reshapeView(StridedView &view, ArrayRef<int64_t> shape) {
@@ -49,11 +53,15 @@ FailureOr<StridedView> viewOf(FusedOp group, Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     StridedView view;
     view.operand = argument.getArgNumber();
+    view.element = elementOf(value);
     view.shape.assign(shapeOf(value).begin(), shapeOf(value).end());
     view.strides = rowMajorStrides(view.shape);
     return view;
   }
   Operation *op = value.getDefiningOp();
+  if (isa<CastOp>(op) && elementOf(op->getOperand(0)).isF16() &&
+      elementOf(value).isF32())
+    return viewOf(group, op->getOperand(0));
   if (!isa<TransposeOp, ReshapeOp, BroadcastOp, SliceOp>(op))
     return group.emitError()
            << "the operand of a contraction is computed by " << op->getName()

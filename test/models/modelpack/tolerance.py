@@ -5,6 +5,8 @@ Rules are derived from measurements, then written to the manifest:
 fp32    |got - ref| <= atol + rtol * |ref|, with rtol 1e-3 and atol 1e-4 of the output's range,
         widened to 10 x the spread that mere rounding causes. A NaN or an infinity must be
         where the reference has it.
+fp16    where tensors are stored as half: cosine >= 0.999 and max |got - ref| <= 1e-2 of the
+        range.
 exact   bool and integer outputs are equal.
 """
 
@@ -13,6 +15,7 @@ import math
 import numpy as np
 
 RTOL, ATOL_OF_RANGE, FP32_MARGIN = 1e-3, 1e-4, 10
+FP16_MAX_OF_RANGE, FP16_MIN_COSINE = 1e-2, 0.999
 
 
 def part(array, rule):
@@ -22,14 +25,25 @@ def part(array, rule):
     return np.take(array, range(rule["start"], rule["stop"]), axis=rule["axis"])
 
 
-def check(got, reference, rule):
+def check(got, reference, rule, precision="fp32"):
     """(passes, worst error) of an output under one rule."""
     got, reference = part(np.asarray(got), rule), part(np.asarray(reference), rule)
     if got.shape != reference.shape or got.dtype != reference.dtype:
         return False, math.inf
     if rule.get("exact"):
         return bool(np.array_equal(got, reference)), float(np.sum(got != reference))
+    if precision == "fp16":
+        return close_half(got, reference)
     return close(got, reference, **rule["fp32"])
+
+
+def close_half(got, reference):
+    """(passes, worst error) of an output computed from tensors that were stored as half."""
+    worst = _worst(got, reference)
+    flat, expected = (a.astype(np.float64).ravel() for a in (got, reference))
+    lengths = np.linalg.norm(flat) * np.linalg.norm(expected)
+    alike = lengths == 0 or flat @ expected / lengths >= FP16_MIN_COSINE
+    return bool(alike and worst <= FP16_MAX_OF_RANGE * value_range(reference)), worst
 
 
 def close(got, reference, rtol, atol):
