@@ -9,7 +9,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-PARTS=(format layers pass-tests alone lit unit cuda slice ops refusals package fuzz models)
+PARTS=(format layers pass-tests alone lit unit cuda slice ops refusals package conformance fuzz models)
 RESULTS=build/test-results
 PYTHON=build/venv/bin/python
 
@@ -74,7 +74,7 @@ run_part() {
   unit)
     suite unit "$RESULTS/unit.xml" ctest --test-dir build --output-on-failure \
       -j "${JOBS:-$(nproc)}" --output-junit "$PWD/$RESULTS/unit.xml" ;;
-  slice | ops | refusals | package)
+  slice | ops | refusals | package | conformance)
     suite "$1" "$RESULTS/$1.json" "$PYTHON" "test/e2e/$1.py" --json "$RESULTS/$1.json" ;;
   cuda)
     suite cuda "$RESULTS/cuda.json" "$PYTHON" test/emulator/cuda/run.py --json "$RESULTS/cuda.json" ;;

@@ -20,6 +20,7 @@ from ._compiler import compile as compile_model
 from ._libraries import Error
 from ._static_inputs import static_inputs
 
+_BFLOAT16 = onnx.helper.tensor_dtype_to_np_dtype(onnx.TensorProto.BFLOAT16)
 _DEVICES = {"CPU": "emulator", "CUDA": "gpu"}
 
 
@@ -40,6 +41,14 @@ def _is_static(value: onnx.ValueInfoProto) -> bool:
     return tensor.HasField("shape") and all(dim.HasField("dim_value") for dim in tensor.shape.dim)
 
 
+def _array(value: Any) -> np.ndarray:
+    """An array as Session takes it: of a TensorProto too; bfloat16 as its bits."""
+    if isinstance(value, onnx.TensorProto):
+        value = onnx.numpy_helper.to_array(value)
+    array = np.asarray(value)
+    return array.view(np.uint16) if array.dtype == _BFLOAT16 else array
+
+
 class PascalineRep(BackendRep):
     """A model that is prepared. Inputs are positional, in the graph's order, or a dict."""
 
@@ -51,10 +60,12 @@ class PascalineRep(BackendRep):
                              if not _is_static(value)}
         self._open_inputs -= self._baked
         self._names = [value.name for value in _graph_inputs(model)]
-        self._outputs = [value.name for value in model.graph.output]
         self._device = _selector(device)
         self._sessions: dict[tuple, Any] = {}
-        if not self._open_inputs and not self._baked:
+        tensors = all(value.type.WhichOneof("value") == "tensor_type"
+                      for value in model.graph.input)
+        # The compiler refuses what is no tensor, whatever its shape.
+        if not tensors or (not self._open_inputs and not self._baked):
             self._session({})
 
     def _session(self, feeds: dict[str, np.ndarray]):
@@ -91,11 +102,13 @@ class PascalineRep(BackendRep):
                 raise Error(f"{len(values)} inputs are given and the model has "
                             f"{len(self._names)}")
             feeds = dict(zip(self._names, values))
-        feeds = {name: np.asarray(value) for name, value in feeds.items()}
+        feeds = {name: _array(value) for name, value in feeds.items()}
         session = self._session(feeds)
         results = session.run({name: array for name, array in feeds.items()
                                if name not in self._baked})
-        return tuple(results[name] for name in self._outputs)
+        return tuple(results[value.name].view(_BFLOAT16)
+                     if value.type.tensor_type.elem_type == onnx.TensorProto.BFLOAT16
+                     else results[value.name] for value in self._model.graph.output)
 
 
 class PascalineBackend(Backend):
