@@ -79,7 +79,8 @@ ArenaPlan planArena(std::vector<ArenaBuffer> &buffers, int64_t alignment) {
   std::vector<size_t> bestOrder;
   auto attempt = [&](const std::vector<size_t> &order) {
     int64_t bytes = place(buffers, order, alignment);
-    if (!best.empty() && bytes >= plan.bytes)
+    // Equally good orders are taken too: they lead off a plateau.
+    if (!best.empty() && bytes > plan.bytes)
       return;
     plan.bytes = bytes;
     best = buffers;
