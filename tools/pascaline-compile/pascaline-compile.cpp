@@ -74,6 +74,9 @@ int main(int argc, char **argv) {
                "write stays float, as does all else in their kernels"),
       cl::cat(category));
   cl::HideUnrelatedOptions(category);
+  cl::SetVersionPrinter([](raw_ostream &os) {
+    os << "pascaline-compile " PASCALINE_VERSION "\n";
+  });
   if (!cl::ParseCommandLineOptions(
           argc, argv, "Compiles an ONNX model for Pascal GPUs (sm_61).\n",
           &errs()))
