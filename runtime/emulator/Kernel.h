@@ -41,10 +41,11 @@ namespace pascaline::emulator {
 // of up to 64 workers.
 inline constexpr uint64_t kGlobalWindowBytes = uint64_t(1) << 40;
 inline constexpr uint64_t kGuardBytes = uint64_t(1) << 32;
-inline constexpr uint64_t kLocalWindowBytes = uint64_t(1) << 16; // sizes above it are refused
+inline constexpr uint64_t kLocalWindowBytes =
+    uint64_t(1) << 16; // sizes above it are refused
 
-// Or-ed into `mode` / `op` of the shuffle and vote hooks by the old forms of the
-// instructions, those without .sync: they mean the lanes that take the same
+// Or-ed into `mode` / `op` of the shuffle and vote hooks by the old forms of
+// the instructions, those without .sync: they mean the lanes that take the same
 // branch, which scheduling finds out by who arrives at which ThreadState::line.
 inline constexpr uint32_t kWithoutSync = 0x100;
 
@@ -54,7 +55,8 @@ struct ThreadState {
   uint64_t globalBase; // start of the global window
   uint64_t sharedBase; // host address of .shared offset 0 of this block
   uint64_t localBase;  // host address of .local offset 0 of this thread
-  const void *params;  // the kernel's parameters, laid out as KernelInfo::params says
+  const void
+      *params; // the kernel's parameters, laid out as KernelInfo::params says
   uint32_t tid[3];
   uint32_t ntid[3];
   uint32_t ctaid[3];
@@ -76,18 +78,25 @@ using ThreadFunction = void (*)(ThreadState *);
 // symbols of these names; scheduling defines them. Each may switch to another
 // thread of the block and returns when the calling thread may go on.
 extern "C" {
-// bar.sync / barrier.sync: id 0..15, count = threads expected (0: all of the block).
+// bar.sync / barrier.sync: id 0..15, count = threads expected (0: all of the
+// block).
 void pascalineEmulatorBarrier(ThreadState *, uint32_t id, uint32_t count);
 // bar.arrive: as above, without waiting.
 void pascalineEmulatorBarrierArrive(ThreadState *, uint32_t id, uint32_t count);
 // bar.red: op 0 popc, 1 and, 2 or, over the predicate of all threads.
-uint32_t pascalineEmulatorBarrierReduce(ThreadState *, uint32_t id, uint32_t count, uint32_t op, uint32_t predicate);
-// shfl{.sync}: mode 0 up, 1 down, 2 bfly, 3 idx; `clampAndMask` is PTX's operand c.
-// Returns the value in the low half, the predicate in bit 32. mask: the lanes that
-// take part (~0u for the old form, which means the lanes not yet exited).
-uint64_t pascalineEmulatorShuffle(ThreadState *, uint32_t mode, uint32_t value, uint32_t lane, uint32_t clampAndMask, uint32_t mask);
+uint32_t pascalineEmulatorBarrierReduce(ThreadState *, uint32_t id,
+                                        uint32_t count, uint32_t op,
+                                        uint32_t predicate);
+// shfl{.sync}: mode 0 up, 1 down, 2 bfly, 3 idx; `clampAndMask` is PTX's
+// operand c. Returns the value in the low half, the predicate in bit 32. mask:
+// the lanes that take part (~0u for the old form, which means the lanes not yet
+// exited).
+uint64_t pascalineEmulatorShuffle(ThreadState *, uint32_t mode, uint32_t value,
+                                  uint32_t lane, uint32_t clampAndMask,
+                                  uint32_t mask);
 // vote{.sync}: op 0 all, 1 any, 2 uni, 3 ballot.
-uint32_t pascalineEmulatorVote(ThreadState *, uint32_t op, uint32_t predicate, uint32_t mask);
+uint32_t pascalineEmulatorVote(ThreadState *, uint32_t op, uint32_t predicate,
+                               uint32_t mask);
 // bar.warp.sync
 void pascalineEmulatorWarpSync(ThreadState *, uint32_t mask);
 // trap; does not return.
@@ -97,21 +106,29 @@ void pascalineEmulatorTrap(ThreadState *);
 // barrier and fence. `access` is packed: see kAccess. They return if all is
 // well; else the launch fails.
 // A global, const or generic address, before it is confined to the window.
-void pascalineEmulatorCheckGlobal(ThreadState *, uint64_t address, uint64_t access);
-void pascalineEmulatorCheckShared(ThreadState *, uint64_t offset, uint64_t access);
+void pascalineEmulatorCheckGlobal(ThreadState *, uint64_t address,
+                                  uint64_t access);
+void pascalineEmulatorCheckShared(ThreadState *, uint64_t offset,
+                                  uint64_t access);
 // An offset that must lie below `limit`.
-void pascalineEmulatorCheckLocal(ThreadState *, uint64_t offset, uint64_t limit, uint64_t access);
-void pascalineEmulatorCheckParam(ThreadState *, uint64_t offset, uint64_t limit, uint64_t access);
-void pascalineEmulatorCheckBarrier(ThreadState *, uint32_t id, uint32_t count, uint32_t line, uint32_t waits);
+void pascalineEmulatorCheckLocal(ThreadState *, uint64_t offset, uint64_t limit,
+                                 uint64_t access);
+void pascalineEmulatorCheckParam(ThreadState *, uint64_t offset, uint64_t limit,
+                                 uint64_t access);
+void pascalineEmulatorCheckBarrier(ThreadState *, uint32_t id, uint32_t count,
+                                   uint32_t line, uint32_t waits);
 void pascalineEmulatorCheckFence(ThreadState *, uint32_t beyondBlock);
 }
 
 // An access as the Check hooks take it: the PTX line in bits 0..31, the bytes
 // (a power of two up to 16) in 32..39, and these.
 inline constexpr uint64_t kAccessStores = uint64_t(1) << 40;
-inline constexpr uint64_t kAccessAtomic = uint64_t(1) << 41;   // atom, red: stores too
-inline constexpr uint64_t kAccessStrong = uint64_t(1) << 42;   // or volatile, relaxed, ...
-inline constexpr uint64_t kAccessReleases = uint64_t(1) << 43; // .release, .acq_rel
+inline constexpr uint64_t kAccessAtomic = uint64_t(1)
+                                          << 41; // atom, red: stores too
+inline constexpr uint64_t kAccessStrong = uint64_t(1)
+                                          << 42; // or volatile, relaxed, ...
+inline constexpr uint64_t kAccessReleases = uint64_t(1)
+                                            << 43; // .release, .acq_rel
 
 struct ParamInfo {
   uint32_t offset; // in ThreadState::params
@@ -125,10 +142,11 @@ struct KernelInfo {
   std::vector<ParamInfo> params;
   uint32_t paramBytes = 0;
   uint32_t staticSharedBytes = 0;
-  uint32_t localBytes = 0;      // a thread
-  uint32_t maxThreads = 1024;   // .maxntid / .reqntid product, else 1024
+  uint32_t localBytes = 0;    // a thread
+  uint32_t maxThreads = 1024; // .maxntid / .reqntid product, else 1024
   uint32_t requiredBlock[3] = {0, 0, 0}; // .reqntid, zeros when absent
-  bool switches = false; // calls one of the hooks above that may wait: needs a fiber a thread
+  bool switches = false;  // calls one of the hooks above that may wait: needs a
+                          // fiber a thread
   bool sanitized = false; // calls the Check hooks
   // log2 of the least bytes that an access has, which may reach this space.
   uint8_t sharedGranuleShift = 4;
