@@ -40,7 +40,8 @@ TEST_F(Cli, WrongUsageIsTwo) {
   refused("run", "no MODEL.pasc is given", 2);
   refused("run add.pasc", "no --output-dir is given", 2);
   refused("run add.pasc --output-dir", "--output-dir needs a value", 2);
-  refused("run add.pasc --sanitize", "there is no option --sanitize here", 2);
+  refused("inspect add.pasc --sanitize", "there is no option --sanitize here",
+          2);
   refused("run add.pasc x --output-dir out", "\"x\" is one argument too many",
           2);
   refused("run add.pasc --output-dir out --input a", "--input takes NAME=FILE",
