@@ -31,6 +31,11 @@ template <typename Field> std::vector<StringRef> stringsOf(const Field &field) {
   return strings;
 }
 
+/// "ai.onnx" and "" are the same domain; "" stands for both.
+StringRef domainOf(StringRef domain) {
+  return domain == "ai.onnx" ? StringRef() : domain;
+}
+
 Tensor convert(const onnx::TensorProto &from) {
   Tensor to;
   to.name = from.name();
@@ -137,10 +142,8 @@ Node convert(const onnx::NodeProto &from) {
   Node to;
   to.name = from.name();
   to.op = from.op_type();
-  to.domain = from.domain();
+  to.domain = domainOf(from.domain());
   to.overload = from.overload();
-  if (to.domain == "ai.onnx")
-    to.domain = "";
   to.inputs = stringsOf(from.input());
   to.outputs = stringsOf(from.output());
   to.attributes.reserve(from.attribute_size());
@@ -197,20 +200,16 @@ ValueInfo convert(const onnx::ValueInfoProto &from) {
 template <typename Field>
 std::vector<OpsetImport> convertOpsets(const Field &from) {
   std::vector<OpsetImport> to;
-  for (const onnx::OperatorSetIdProto &opset : from) {
-    StringRef domain = opset.domain();
-    to.push_back({domain == "ai.onnx" ? StringRef() : domain, opset.version()});
-  }
+  for (const onnx::OperatorSetIdProto &opset : from)
+    to.push_back({domainOf(opset.domain()), opset.version()});
   return to;
 }
 
 Function convert(const onnx::FunctionProto &from) {
   Function to;
   to.name = from.name();
-  to.domain = from.domain();
+  to.domain = domainOf(from.domain());
   to.overload = from.overload();
-  if (to.domain == "ai.onnx")
-    to.domain = "";
   to.inputs = stringsOf(from.input());
   to.outputs = stringsOf(from.output());
   to.attributes = stringsOf(from.attribute());
