@@ -255,10 +255,8 @@ struct FormLaunches : impl::FormLaunchesBase<FormLaunches> {
     plan::ProgramOp program = makeProgram(main);
     LaunchBuilder(main, program).build(kernels.byKey);
     insertKernels(kernels.list, program);
-    for (auto launch : program.getBody().front().getOps<plan::LaunchOp>()) {
-      (void)launch;
-      ++numLaunches;
-    }
+    numLaunches +=
+        llvm::range_size(program.getBody().front().getOps<plan::LaunchOp>());
     numKernels += kernels.list.size();
     main.erase();
   }
