@@ -41,9 +41,6 @@ namespace pascaline {
 
 namespace {
 
-/// The most values of a group that others may read.
-constexpr size_t kMostResults = 2;
-
 class Epilogue {
 public:
   explicit Epilogue(Operation *anchor)

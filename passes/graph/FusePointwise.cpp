@@ -36,9 +36,6 @@ namespace pascaline {
 
 namespace {
 
-/// The most values of a group that others may read.
-constexpr size_t kMostResults = 2;
-
 class PointwiseGroup {
 public:
   explicit PointwiseGroup(Operation *root)

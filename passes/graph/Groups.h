@@ -11,6 +11,9 @@ namespace pascaline {
 /// sane, and hostile graphs from deep recursion.
 inline constexpr size_t kMostOps = 96;
 
+/// The most values of a group that others may read.
+inline constexpr size_t kMostResults = 2;
+
 /// transpose, reshape, broadcast, slice: read or stored in place, with strides.
 bool isView(mlir::Operation *op);
 

@@ -16,14 +16,6 @@ namespace pascaline {
 using FP = Formulas::FP;
 using Int = Formulas::Int;
 
-static bool isUnsigned(Value tensor) {
-  Type element = elementOf(tensor);
-  return element.isUnsignedInteger() || element.isInteger(1);
-}
-
-#define FORMULA(Op)                                                            \
-  Value Op::emitScalar(OpBuilder &builder, Location loc, ValueRange operands)
-
 template <typename FloatOp, typename IntOp>
 static Value arithmetic(OpBuilder &builder, Location loc, ValueRange operands) {
   if (isFloat(operands[0]))

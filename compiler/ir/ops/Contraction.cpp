@@ -170,10 +170,11 @@ int64_t ConvOp::countFlops() {
   return 2 * countOf(getY()) * product(shapeOf(getW()).drop_front());
 }
 
-LogicalResult MaxPoolOp::inferReturnTypes(MLIRContext *context,
-                                          std::optional<Location> location,
-                                          Adaptor adaptor,
-                                          SmallVectorImpl<Type> &results) {
+/// The shape function of both pools: x's batch and channels, then the windows.
+template <typename Adaptor>
+static LogicalResult inferPool(std::optional<Location> location,
+                               Adaptor adaptor,
+                               SmallVectorImpl<Type> &results) {
   auto xShape = shapeOf(adaptor.getX());
   if (failed(checkSpatialRank(location, xShape)))
     return failure();
@@ -186,6 +187,13 @@ LogicalResult MaxPoolOp::inferReturnTypes(MLIRContext *context,
   return addResult(location, shape, elementOf(adaptor.getX()), results);
 }
 
+LogicalResult MaxPoolOp::inferReturnTypes(MLIRContext *context,
+                                          std::optional<Location> location,
+                                          Adaptor adaptor,
+                                          SmallVectorImpl<Type> &results) {
+  return inferPool(location, adaptor, results);
+}
+
 int64_t MaxPoolOp::countFlops() {
   return countOf(getY()) * product(getWindow());
 }
@@ -194,14 +202,7 @@ LogicalResult AvgPoolOp::inferReturnTypes(MLIRContext *context,
                                           std::optional<Location> location,
                                           Adaptor adaptor,
                                           SmallVectorImpl<Type> &results) {
-  auto xShape = shapeOf(adaptor.getX());
-  if (failed(checkSpatialRank(location, xShape)))
-    return failure();
-  Shape shape = {xShape[0], xShape[1]};
-  Windows windows = {adaptor.getWindow(), adaptor.getStrides(),
-                     adaptor.getDilations(), adaptor.getPadsBegin(),
-                     adaptor.getPadsEnd()};
-  if (failed(addWindows(location, xShape.drop_front(2), windows, shape)))
+  if (failed(inferPool(location, adaptor, results)))
     return failure();
   auto checkCounted = [&](StringRef name, ArrayRef<int64_t> counted,
                           ArrayRef<int64_t> pads) -> LogicalResult {
@@ -216,10 +217,10 @@ LogicalResult AvgPoolOp::inferReturnTypes(MLIRContext *context,
     return success();
   };
   if (failed(checkCounted("counted_begin", adaptor.getCountedBegin(),
-                          windows.begin)) ||
-      failed(checkCounted("counted_end", adaptor.getCountedEnd(), windows.end)))
+                          adaptor.getPadsBegin())))
     return failure();
-  return addResult(location, shape, elementOf(adaptor.getX()), results);
+  return checkCounted("counted_end", adaptor.getCountedEnd(),
+                      adaptor.getPadsEnd());
 }
 
 int64_t AvgPoolOp::countFlops() {

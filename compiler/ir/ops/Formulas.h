@@ -1,6 +1,7 @@
 // Formulas.h - a builder of scalar arithmetic for emitScalar.
 #pragma once
 
+#include "compiler/ir/ops/Common.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -41,5 +42,16 @@ public:
 inline bool isFloat(mlir::Value v) {
   return mlir::isa<mlir::FloatType>(v.getType());
 }
+
+/// How a tensor's elements read as integers: bool as unsigned.
+inline bool isUnsigned(mlir::Value tensor) {
+  mlir::Type element = elementOf(tensor);
+  return element.isUnsignedInteger() || element.isInteger(1);
+}
+
+/// Opens the definition of an op's formula.
+#define FORMULA(Op)                                                            \
+  mlir::Value Op::emitScalar(mlir::OpBuilder &builder, mlir::Location loc,     \
+                             mlir::ValueRange operands)
 
 } // namespace pascaline::detail

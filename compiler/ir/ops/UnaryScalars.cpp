@@ -20,14 +20,6 @@ namespace pascaline {
 using FP = Formulas::FP;
 using Int = Formulas::Int;
 
-static bool isUnsigned(Value tensor) {
-  Type element = elementOf(tensor);
-  return element.isUnsignedInteger() || element.isInteger(1);
-}
-
-#define FORMULA(Op)                                                            \
-  Value Op::emitScalar(OpBuilder &builder, Location loc, ValueRange operands)
-
 #define MATH_FORMULA(Op, MathOp)                                               \
   FORMULA(Op) { return builder.create<MathOp>(loc, operands[0]); }
 
