@@ -98,12 +98,8 @@ FailureOr<GeneratedKernel> DepthwiseGenerator::generate() {
   chooseTile(dims, planes, kMostOutputs, chip.multiprocessors * 512);
   int64_t tiles = planes * planeTiles(dims);
   int64_t blocks = llvm::divideCeil(tiles, kThreads);
-  Value thread = b.add(b.mul(b.blockX(), kThreads), b.threadX());
-  if (blocks * kThreads != tiles)
-    b.returnIf(b.lessThan(b.i32(tiles - 1), thread));
   ExpressionEmitter &emitter = kernel.emitter();
-  IndexBuilder &indices = emitter.index();
-  tile = WindowTile::of(indices, dims, indices.variable(thread, tiles));
+  tile = WindowTile::of(emitter.index(), dims, kernel.flatThread(tiles));
 
   Value zero = b.zero(computeType(conv.getX().getType().getElementType()));
   SmallVector<Value> sums =

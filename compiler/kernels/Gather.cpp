@@ -58,10 +58,7 @@ FailureOr<GeneratedKernel> generateGather(FusedOp group, const Chip &chip) {
   KernelBuilder &b = kernel.builder();
   ExpressionEmitter &emitter = kernel.emitter();
   IndexBuilder &indices = emitter.index();
-  Value thread = b.add(b.mul(b.blockX(), kThreads), b.threadX());
-  if (blocks * kThreads != vectors)
-    b.returnIf(b.lessThan(b.i32(vectors - 1), thread));
-  AffineIndex first = indices.variable(thread, vectors) * width;
+  AffineIndex first = kernel.flatThread(vectors) * width;
 
   std::vector<TensorIndex> from, to, which;
   for (int64_t w = 0; w < width; ++w) {

@@ -71,6 +71,14 @@ parametersOf(ArrayRef<KernelArgument> arguments) {
   return parameters;
 }
 
+AffineIndex GroupKernel::flatThread(int64_t count) {
+  Value thread =
+      kernel.add(kernel.mul(kernel.blockX(), threads), kernel.threadX());
+  if (count % threads != 0)
+    kernel.returnIf(kernel.lessThan(kernel.i32(count - 1), thread));
+  return values.index().variable(thread, count);
+}
+
 GroupKernel::GroupKernel(FusedOp group, int64_t threads, Extras extras)
     : group(group), threads(threads), extras(extras),
       kernel(group.getLoc(), entryName(group), threads, extras.minBlocks,

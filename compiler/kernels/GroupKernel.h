@@ -46,6 +46,10 @@ public:
   /// Asks for a constant operand in another layout than its own.
   void setPacking(unsigned operand, const WeightPacking &packing);
 
+  /// This thread's number in a grid along x of just enough blocks for `count`
+  /// threads; the threads beyond have left.
+  AffineIndex flatThread(int64_t count);
+
   /// Ends the kernel. Emits the emitter's problem, if any, at the group.
   llvm::FailureOr<GeneratedKernel> finish(std::array<int64_t, 3> grid,
                                           std::string configuration);

@@ -96,10 +96,7 @@ FailureOr<GeneratedKernel> generatePad(FusedOp group, const Chip &chip) {
   KernelBuilder &b = kernel.builder();
   ExpressionEmitter &emitter = kernel.emitter();
   IndexBuilder &indices = emitter.index();
-  Value thread = b.add(b.mul(b.blockX(), kThreads), b.threadX());
-  if (blocks * kThreads != vectors)
-    b.returnIf(b.lessThan(b.i32(vectors - 1), thread));
-  AffineIndex first = indices.variable(thread, vectors) * width;
+  AffineIndex first = kernel.flatThread(vectors) * width;
 
   SmallVector<PadDim> dims = mergedDims(pad);
   // Neighbours at the same place along a dimension read from the same place,

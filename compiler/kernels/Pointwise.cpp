@@ -44,12 +44,7 @@ FailureOr<GeneratedKernel> generatePointwise(FusedOp group, const Chip &chip) {
   int64_t blocks = llvm::divideCeil(vectors, kThreads);
 
   GroupKernel kernel(group, kThreads);
-  KernelBuilder &b = kernel.builder();
-  Value thread = b.add(b.mul(b.blockX(), kThreads), b.threadX());
-  if (blocks * kThreads != vectors)
-    b.returnIf(b.lessThan(b.i32(vectors - 1), thread));
-  AffineIndex first =
-      kernel.emitter().index().variable(thread, vectors) * width;
+  AffineIndex first = kernel.flatThread(vectors) * width;
   std::vector<TensorIndex> at;
   for (int64_t w = 0; w < width; ++w)
     at.push_back(TensorIndex::linear(shape, first + AffineIndex(w)));

@@ -136,12 +136,8 @@ FailureOr<GeneratedKernel> PoolGenerator<PoolOp>::generate() {
              chip.multiprocessors * Chip::kMaxThreads);
   int64_t tiles = planes * planeTiles(dims);
   int64_t blocks = llvm::divideCeil(tiles, kThreads);
-  Value thread = b.add(b.mul(b.blockX(), kThreads), b.threadX());
-  if (blocks * kThreads != tiles)
-    b.returnIf(b.lessThan(b.i32(tiles - 1), thread));
   ExpressionEmitter &emitter = kernel.emitter();
-  tile = WindowTile::of(emitter.index(), dims,
-                        emitter.index().variable(thread, tiles));
+  tile = WindowTile::of(emitter.index(), dims, kernel.flatThread(tiles));
 
   SmallVector<Value> values = forEachTaps(
       b, emitter, dims, kUnrolled,
