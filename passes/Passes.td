@@ -112,8 +112,8 @@ def StoreHalf : Pass<"pascaline-store-half", "::mlir::func::FuncOp"> {
 def FormLaunches : Pass<"pascaline-form-launches", "::mlir::ModuleOp"> {
   let summary = "Turn the fused graph into kernels and a list of launches";
   let description = [{
-    Each group of `@main` becomes a `plan.launch`; groups that read the same
-    share one `plan.kernel`. A group that depends on constants alone becomes an init launch.
+    Each function becomes a `plan.program` of its name and each group a
+    `plan.launch`; groups that read the same share one `plan.kernel`. A group that depends on constants alone becomes an init launch.
   }];
   let options = [Option<"chip", "chip", "std::string", "\"gtx1080ti\"",
                         "the card whose numbers guide the choice of tiles">];

@@ -11,7 +11,6 @@
 #include "compiler/ir/Dialect.h"
 #include "compiler/ir/Types.h"
 
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 
 using namespace mlir;
@@ -37,8 +36,8 @@ std::optional<int64_t> opsetOf(StringRef domain, ArrayRef<OpsetImport> opsets) {
 } // namespace
 
 GraphImporter::GraphImporter(MLIRContext *context, const Model &model,
-                             const ImportOptions &options, std::string folder)
-    : context(context), model(model), options(options),
+                             const ShapeSet &shapes, std::string folder)
+    : context(context), model(model), shapes(shapes),
       tensors(context, std::move(folder)), builder(context) {}
 
 bool GraphImporter::fail(const std::string &text) {
@@ -49,14 +48,12 @@ bool GraphImporter::fail(const std::string &text) {
 //===- The graph
 //-----------------------------------------------------------===//
 
-OwningOpRef<ModuleOp> GraphImporter::run(std::string &errorOut) {
+func::FuncOp GraphImporter::run(std::string &errorOut) {
   Scope scope;
   Location unknown = builder.getUnknownLoc();
-  OwningOpRef<ModuleOp> module(ModuleOp::create(unknown));
-  auto fun =
-      func::FuncOp::create(unknown, "main", builder.getFunctionType({}, {}));
-  module->push_back(fun);
-  Block *body = fun.addEntryBlock();
+  OwningOpRef<func::FuncOp> fun(
+      func::FuncOp::create(unknown, "main", builder.getFunctionType({}, {})));
+  Block *body = fun->addEntryBlock();
   builder.setInsertionPointToEnd(body);
 
   llvm::SmallVector<Value> values;
@@ -72,12 +69,12 @@ OwningOpRef<ModuleOp> GraphImporter::run(std::string &errorOut) {
   }
 
   builder.create<func::ReturnOp>(unknown, values);
-  fun.setType(builder.getFunctionType(body->getArgumentTypes(),
-                                      ValueRange(values).getTypes()));
+  fun->setType(builder.getFunctionType(body->getArgumentTypes(),
+                                       ValueRange(values).getTypes()));
   for (auto [i, output] : llvm::enumerate(model.graph.outputs))
-    fun.setResultAttr(i, "pascaline.name", builder.getStringAttr(output.name));
+    fun->setResultAttr(i, "pascaline.name", builder.getStringAttr(output.name));
   eraseDead(*body);
-  return module;
+  return fun.release();
 }
 
 bool GraphImporter::checkOpsets(ArrayRef<OpsetImport> opsets) {
@@ -125,7 +122,7 @@ bool GraphImporter::defineInitializers(Scope &scope) {
 
 bool GraphImporter::defineInputs(Scope &scope) {
   std::vector<BoundInput> inputs;
-  if (!bindInputs(context, model, options, inputs, error))
+  if (!bindInputs(context, model, shapes, inputs, error))
     return false;
   Block *body = builder.getInsertionBlock();
   auto fun = cast<func::FuncOp>(body->getParentOp());

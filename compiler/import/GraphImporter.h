@@ -5,6 +5,7 @@
 #include "compiler/import/Model.h"
 #include "compiler/import/Tensors.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -14,10 +15,11 @@ namespace pascaline::importer {
 class GraphImporter {
 public:
   GraphImporter(mlir::MLIRContext *context, const Model &model,
-                const ImportOptions &options, std::string folder);
+                const ShapeSet &shapes, std::string folder);
 
-  /// Null and `error`, without the file's name, on failure.
-  mlir::OwningOpRef<mlir::ModuleOp> run(std::string &error);
+  /// A function that belongs to nothing yet. Null and `error`, without the
+  /// file's name, on failure.
+  mlir::func::FuncOp run(std::string &error);
 
 private:
   // What a name stands for. Initializers become constants when first read. A
@@ -62,7 +64,7 @@ private:
 
   mlir::MLIRContext *context;
   const Model &model;
-  const ImportOptions &options;
+  const ShapeSet &shapes;
   TensorReader tensors;
   mlir::OpBuilder builder;
   std::string error;

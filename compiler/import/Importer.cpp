@@ -18,18 +18,46 @@ void loadImportDialects(MLIRContext &context) {
   context.loadDialect<PascalineDialect, func::FuncDialect>();
 }
 
+// Whether the last function's inputs have shapes of their own: a run is told
+// from another by them.
+static bool inputsDiffer(ModuleOp module, std::string &reason) {
+  auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
+  for (size_t i = 0; i + 1 < functions.size(); ++i)
+    if (functions[i].getArgumentTypes() ==
+        functions.back().getArgumentTypes()) {
+      reason = "shape sets " + std::to_string(i + 1) + " and " +
+               std::to_string(functions.size()) +
+               " give every input the same shape; leave one out";
+      return false;
+    }
+  return true;
+}
+
 OwningOpRef<ModuleOp> importOnnxBytes(MLIRContext &context, StringRef bytes,
                                       StringRef name, StringRef folder,
                                       const ImportOptions &options,
                                       std::string &error) {
   std::string reason;
   std::unique_ptr<importer::Model> model = importer::readModel(bytes, reason);
-  OwningOpRef<ModuleOp> module;
-  if (model)
-    module = importer::GraphImporter(&context, *model, options, folder.str())
-                 .run(reason);
-  if (!module)
+  if (!model) {
     error = name.str() + ": " + reason;
+    return {};
+  }
+  OwningOpRef<ModuleOp> module(ModuleOp::create(UnknownLoc::get(&context)));
+  for (auto [i, set] : llvm::enumerate(options.shapeSets)) {
+    func::FuncOp fun = importer::GraphImporter(&context, *model, set,
+                                               folder.str())
+                           .run(reason);
+    if (fun) {
+      fun.setName(i ? "main_" + std::to_string(i) : "main");
+      module->push_back(fun);
+    }
+    if (fun && inputsDiffer(*module, reason))
+      continue;
+    error = name.str() + ": " +
+            (i ? "with --shape " + shapeSetText(set) + ": " : "") + reason;
+    return {};
+  }
   return module;
 }
 

@@ -1,9 +1,10 @@
 // Importer.h - model.onnx to the graph dialect.
 //
-// The result is a module with one `func.func @main` whose arguments and results
-// carry the ONNX names as `pascaline.name`; an op's location is its node's name
-// ("Relu #3" when it has none). Shapes are static, opset variants are resolved,
-// what depends on constants and shapes alone is folded.
+// The result is a module with a `func.func` for each shape set, @main, @main_1,
+// ..., whose arguments and results carry the ONNX names as `pascaline.name`; an
+// op's location is its node's name ("Relu #3" when it has none). Shapes are
+// static, opset variants are resolved, what depends on constants and shapes
+// alone is folded. Equal constants of the functions share their bytes.
 //
 // The model is not trusted: every failure is one sentence in `error` that names
 // the file, and nothing is left half made. The context needs the graph dialect
@@ -11,6 +12,8 @@
 //
 // Tests: test/import.
 #pragma once
+
+#include "compiler/import/ShapeSets.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -20,20 +23,10 @@
 
 namespace pascaline {
 
-/// What `--shape NAME=1x3x224x224` says; no dims is a scalar.
-struct ShapeBinding {
-  std::string name;
-  std::vector<int64_t> dims;
-};
-
 struct ImportOptions {
-  std::vector<ShapeBinding> shapes;
+  /// At least one; the model is imported once for each.
+  std::vector<ShapeSet> shapeSets = {{}};
 };
-
-/// Reads "NAME=1x3x224x224" or "NAME=" (split at the last '='); on failure
-/// `error` says what is wrong with the text.
-bool parseShapeBinding(llvm::StringRef text, ShapeBinding &binding,
-                       std::string &error);
 
 /// Loads the dialects that an imported module is made of.
 void loadImportDialects(mlir::MLIRContext &context);

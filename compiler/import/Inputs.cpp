@@ -12,40 +12,14 @@ using llvm::StringRef;
 
 namespace pascaline {
 
-bool parseShapeBinding(StringRef text, ShapeBinding &binding,
-                       std::string &error) {
-  auto [name, dims] = text.rsplit('=');
-  if (name.size() == text.size() || name.empty()) {
-    error = "--shape " + importer::printable(text) +
-            ": not of the form NAME=1x3x224x224";
-    return false;
-  }
-  binding.name = name.str();
-  binding.dims.clear();
-  llvm::SmallVector<StringRef> parts;
-  if (!dims.empty())
-    dims.split(parts, 'x');
-  for (StringRef part : parts) {
-    int64_t dim;
-    if (part.getAsInteger(10, dim) || dim < 0) {
-      error = "--shape " + importer::printable(text) + ": " +
-              importer::quoted(part) +
-              " is not a size; write NAME=1x3x224x224, or NAME= for a scalar";
-      return false;
-    }
-    binding.dims.push_back(dim);
-  }
-  return true;
-}
-
 namespace importer {
 namespace {
 
 class InputBinder {
 public:
   InputBinder(mlir::MLIRContext *context, const Model &model,
-              const ImportOptions &options, std::string &error)
-      : context(context), model(model), options(options), error(error) {}
+              const ShapeSet &shapes, std::string &error)
+      : context(context), model(model), shapes(shapes), error(error) {}
 
   bool run(std::vector<BoundInput> &inputs) {
     for (const Tensor &tensor : model.graph.initializers)
@@ -71,7 +45,7 @@ private:
   }
 
   const ShapeBinding *findBinding(StringRef name) {
-    for (const ShapeBinding &binding : options.shapes)
+    for (const ShapeBinding &binding : shapes)
       if (binding.name == name)
         return &binding;
     return nullptr;
@@ -127,16 +101,9 @@ private:
   }
 
   bool applyBindings() {
-    for (const ShapeBinding &binding : options.shapes) {
+    for (const ShapeBinding &binding : shapes) {
       std::string shown = "--shape " + printable(binding.name) + "=" +
                           (binding.dims.empty() ? "" : dimsText(binding.dims));
-      if (findBinding(binding.name) != &binding) {
-        if (findBinding(binding.name)->dims == binding.dims)
-          continue;
-        error = cat(shown, ": the input is already bound to ",
-                    dimsText(findBinding(binding.name)->dims));
-        return false;
-      }
       auto it = llvm::find_if(open, [&](const OpenInput &input) {
         return input.info->name == binding.name;
       });
@@ -215,7 +182,7 @@ private:
 
   mlir::MLIRContext *context;
   const Model &model;
-  const ImportOptions &options;
+  const ShapeSet &shapes;
   std::string &error;
   llvm::DenseSet<StringRef> constants;
   llvm::DenseMap<StringRef, int64_t> params;
@@ -225,9 +192,9 @@ private:
 } // namespace
 
 bool bindInputs(mlir::MLIRContext *context, const Model &model,
-                const ImportOptions &options, std::vector<BoundInput> &inputs,
+                const ShapeSet &shapes, std::vector<BoundInput> &inputs,
                 std::string &error) {
-  return InputBinder(context, model, options, error).run(inputs);
+  return InputBinder(context, model, shapes, error).run(inputs);
 }
 
 } // namespace importer

@@ -3,8 +3,8 @@
 // Tests: test/import/shapes.test.
 #pragma once
 
-#include "compiler/import/Importer.h"
 #include "compiler/import/Model.h"
+#include "compiler/import/ShapeSets.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -19,7 +19,7 @@ struct BoundInput {
 /// an initializer and no binding). A symbolic dimension has one size in all
 /// inputs. False and `error`, which names every input that is left dynamic.
 bool bindInputs(mlir::MLIRContext *context, const Model &model,
-                const ImportOptions &options, std::vector<BoundInput> &inputs,
+                const ShapeSet &shapes, std::vector<BoundInput> &inputs,
                 std::string &error);
 
 } // namespace pascaline::importer

@@ -1,9 +1,10 @@
 // FormLaunches - turn the fused graph into kernels and a list of launches.
 //
-// After fusion every op of @main is a group, a constant or a reshape. Each
+// After fusion every op of a function is a group, a constant or a reshape. Each
 // group becomes one launch; its kernel comes from the generators. Groups that
 // read the same, with the same operands constant, give the same kernel, so
-// each distinct group is generated once and its kernel shared. Values become
+// each distinct group is generated once and its kernel shared, also by the
+// programs of a model's other shape sets. Values become
 // buffers: a reshape is its operand's buffer, a group's result that the model
 // returns is written straight into the caller's buffer, and a constant is laid
 // out as the kernel that reads it asks. A group that depends on constants
@@ -241,24 +242,34 @@ struct FormLaunches : impl::FormLaunchesBase<FormLaunches> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto main = module.lookupSymbol<func::FuncOp>("main");
     const Chip *target = findChip(chip);
     if (!target) {
       module.emitError() << "unknown chip \"" << chip << "\"";
       return signalPassFailure();
     }
-    if (!main || failed(checkBody(main)))
+    auto functions = llvm::to_vector(module.getOps<func::FuncOp>());
+    if (functions.empty()) {
+      module.emitError() << "holds no function to plan";
       return signalPassFailure();
+    }
+    for (func::FuncOp function : functions)
+      if (failed(checkBody(function)))
+        return signalPassFailure();
     Kernels kernels;
-    if (failed(generateKernels(main, *target, kernels)))
+    if (failed(generateKernels(functions, *target, kernels)))
       return signalPassFailure();
-    plan::ProgramOp program = makeProgram(main);
-    LaunchBuilder(main, program).build(kernels.byKey);
-    insertKernels(kernels.list, program);
-    numLaunches +=
-        llvm::range_size(program.getBody().front().getOps<plan::LaunchOp>());
+    plan::ProgramOp first;
+    for (func::FuncOp function : functions) {
+      plan::ProgramOp program = makeProgram(function);
+      LaunchBuilder(function, program).build(kernels.byKey);
+      numLaunches +=
+          llvm::range_size(program.getBody().front().getOps<plan::LaunchOp>());
+      first = first ? first : program;
+    }
+    insertKernels(kernels.list, first);
     numKernels += kernels.list.size();
-    main.erase();
+    for (func::FuncOp function : functions)
+      function.erase();
   }
 
 private:
@@ -269,17 +280,18 @@ private:
     return success();
   }
 
-  LogicalResult generateKernels(func::FuncOp main, const Chip &target,
-                                Kernels &kernels) {
+  LogicalResult generateKernels(ArrayRef<func::FuncOp> functions,
+                                const Chip &target, Kernels &kernels) {
     SmallVector<std::pair<std::string, FusedOp>> distinct;
     llvm::StringMap<size_t> seen;
-    for (auto group : main.getBody().front().getOps<FusedOp>()) {
-      if (isEmpty(group))
-        continue;
-      std::string key = groupKey(group);
-      if (seen.try_emplace(key, distinct.size()).second)
-        distinct.emplace_back(std::move(key), group);
-    }
+    for (func::FuncOp function : functions)
+      for (auto group : function.getBody().front().getOps<FusedOp>()) {
+        if (isEmpty(group))
+          continue;
+        std::string key = groupKey(group);
+        if (seen.try_emplace(key, distinct.size()).second)
+          distinct.emplace_back(std::move(key), group);
+      }
     kernels.list.resize(distinct.size());
     // Generators are pure, so they run side by side.
     auto generate = [&](size_t i) -> LogicalResult {
@@ -315,7 +327,7 @@ private:
     FunctionType type = main.getFunctionType();
     // The function goes away at the end, so the program may take its name.
     auto program = builder.create<plan::ProgramOp>(
-        main.getLoc(), "main", builder.getStrArrayAttr(inputNames),
+        main.getLoc(), main.getName(), builder.getStrArrayAttr(inputNames),
         builder.getTypeArrayAttr(type.getInputs()),
         builder.getStrArrayAttr(outputNames),
         builder.getTypeArrayAttr(type.getResults()), IntegerAttr(),

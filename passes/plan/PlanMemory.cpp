@@ -1,6 +1,7 @@
 // PlanMemory - give every buffer its place.
 //
-// Weights lie one after the other, then what init launches write. A session's
+// Weights lie one after the other, then what init launches write, for all
+// programs of the module. A session's
 // arena is shared: an arena buffer lives from the launch that writes it to
 // the last one that reads it, and buffers that never live together may have
 // the same bytes (ArenaPlanner.h). Counters are never shared: a kernel finds
@@ -44,9 +45,22 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
   void runOnOperation() override {
     for (auto program : getOperation().getOps<plan::ProgramOp>())
       plan(program);
+    for (auto program : getOperation().getOps<plan::ProgramOp>()) {
+      program.setWeightBytes(weights.size());
+      program.setInitBytes(init.size());
+    }
   }
 
 private:
+  // Equal weights have one place, whichever programs read them.
+  int64_t placeWeights(plan::BufferOp buffer) {
+    auto [place, isNew] = places.try_emplace(
+        {buffer.getValueAttr(), buffer.getPackingAttr()}, 0);
+    if (isNew || !buffer.getValueAttr())
+      place->second = weights.take(buffer.getBytes());
+    return place->second;
+  }
+
   void plan(plan::ProgramOp program) {
     Block &body = program.getBody().front();
     llvm::DenseMap<Operation *, int64_t> steps;
@@ -54,7 +68,7 @@ private:
       if (isa<plan::LaunchOp, plan::ReturnOp>(op))
         steps.try_emplace(&op, steps.size());
 
-    Bump weights, init, counters;
+    Bump counters;
     std::vector<ArenaBuffer> lives;
     SmallVector<plan::BufferOp> arena;
     for (auto buffer : body.getOps<plan::BufferOp>()) {
@@ -65,7 +79,7 @@ private:
         buffer.setOffset(0);
         break;
       case plan::BufferKind::weights:
-        buffer.setOffset(weights.take(bytes));
+        buffer.setOffset(placeWeights(buffer));
         break;
       case plan::BufferKind::init:
         buffer.setOffset(init.take(bytes));
@@ -95,12 +109,13 @@ private:
       buffer.setOffset(life.offset);
     program.setArenaBytes(planned.bytes);
     program.setLowerBound(planned.lowerBound);
-    program.setWeightBytes(weights.size());
-    program.setInitBytes(init.size());
     program.setCounterBytes(counters.size());
     arenaBytes += planned.bytes;
     lowerBound += planned.lowerBound;
   }
+
+  Bump weights, init;
+  llvm::DenseMap<std::pair<Attribute, Attribute>, int64_t> places;
 };
 
 } // namespace

@@ -74,9 +74,8 @@ bool Compilation::dumped() {
 bool Compilation::import() {
   progress.stage("importing " + options.model);
   ImportOptions import;
-  for (const std::string &text : options.shapes)
-    if (!parseShapeBinding(text, import.shapes.emplace_back(), error))
-      return false;
+  if (!parseShapeSets(options.shapes, import.shapeSets, error))
+    return false;
   module = options.modelBytes
                ? importOnnxBytes(context, *options.modelBytes, options.model,
                                  /*folder=*/"", import, error)

@@ -13,8 +13,8 @@ def Plan_Dialect : Dialect {
   let cppNamespace = "::pascaline::plan";
   let summary = "Launches of kernels over buffers: what the artifact holds";
   let description = [{
-    A module holds one `plan.program` and, beside it, one `plan.kernel` for each distinct
-    kernel. A program's body is a list: buffers, then launches in the order
+    A module holds a `plan.program` for each shape set and, beside them, one `plan.kernel`
+    for each distinct kernel. Weights of the programs that are equal have one place. A program's body is a list: buffers, then launches in the order
     they run. There is no control flow yet.
   }];
   let useDefaultTypePrinterParser = 1;

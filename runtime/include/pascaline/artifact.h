@@ -108,6 +108,7 @@ inline constexpr uint32_t kMaxRank = 32;
 inline constexpr uint32_t kMaxNameBytes = 1 << 16;
 inline constexpr uint64_t kMaxPlanBytes = uint64_t(1) << 30;
 inline constexpr uint32_t kMaxTensors = 1 << 16;
+inline constexpr uint32_t kMaxShapeSets = 64;
 inline constexpr uint32_t kMaxBuffers = 1 << 22;
 inline constexpr uint32_t kMaxKernels = 1 << 16;
 inline constexpr uint32_t kMaxLaunches = 1 << 20;
