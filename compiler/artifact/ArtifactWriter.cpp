@@ -58,11 +58,27 @@ OffsetVector<fb::Launch> buildLaunches(Builder &builder,
   return result;
 }
 
+// A program's vectors, built one statement each: the order of building is the
+// order of the bytes.
+struct BuiltProgram {
+  BuiltProgram(Builder &builder, const Program &program) {
+    std::vector<fb::Buffer> places;
+    for (const Buffer &buffer : program.buffers)
+      places.emplace_back(buffer.offset, buffer.bytes,
+                          fb::BufferKind(buffer.kind));
+    inputs = builder.CreateVector(buildTensors(builder, program.inputs));
+    outputs = builder.CreateVector(buildTensors(builder, program.outputs));
+    buffers = builder.CreateVectorOfStructs(places);
+    launches = builder.CreateVector(buildLaunches(builder, program.launches));
+    init = builder.CreateVector(buildLaunches(builder, program.init));
+  }
+  template <class T> using Vector = Offset<flatbuffers::Vector<T>>;
+  Vector<Offset<fb::Tensor>> inputs, outputs;
+  Vector<const fb::Buffer *> buffers;
+  Vector<Offset<fb::Launch>> launches, init;
+};
+
 void buildPlan(Builder &builder, const ArtifactContents &contents) {
-  std::vector<fb::Buffer> buffers;
-  for (const Buffer &buffer : contents.buffers)
-    buffers.emplace_back(buffer.offset, buffer.bytes,
-                         fb::BufferKind(buffer.kind));
   OffsetVector<fb::Kernel> kernels;
   for (const Kernel &kernel : contents.kernels) {
     auto entry = builder.CreateString(kernel.entry);
@@ -70,38 +86,51 @@ void buildPlan(Builder &builder, const ArtifactContents &contents) {
         builder, entry, kernel.block[0], kernel.block[1], kernel.block[2],
         kernel.staticSharedBytes, kernel.dynamicSharedBytes, kernel.registers));
   }
-  // One statement each: the order of building is the order of the bytes.
   auto model = builder.CreateString(contents.model);
   auto producer = builder.CreateString(contents.producer);
   auto chip = builder.CreateString(contents.chip);
-  auto inputs = builder.CreateVector(buildTensors(builder, contents.inputs));
-  auto outputs = builder.CreateVector(buildTensors(builder, contents.outputs));
-  auto bufferVector = builder.CreateVectorOfStructs(buffers);
   auto kernelVector = builder.CreateVector(kernels);
-  auto launches =
-      builder.CreateVector(buildLaunches(builder, contents.launches));
-  auto init = builder.CreateVector(buildLaunches(builder, contents.init));
-  builder.Finish(fb::CreatePlan(builder, model, producer, chip, inputs, outputs,
-                                bufferVector, kernelVector, launches, init,
-                                contents.arenaBytes, contents.weightsBytes,
-                                contents.counterBytes,
-                                contents.lowerBoundBytes),
-                 fb::PlanIdentifier());
+  BuiltProgram first(builder, contents);
+  OffsetVector<fb::Program> alternatives;
+  for (const Program &program : contents.alternatives) {
+    BuiltProgram built(builder, program);
+    alternatives.push_back(
+        fb::CreateProgram(builder, built.inputs, built.outputs, built.buffers,
+                          built.launches, built.init, program.arenaBytes,
+                          program.counterBytes, program.lowerBoundBytes));
+  }
+  // Absent, not empty: an artifact of one shape set has nothing of this.
+  auto alternativeVector =
+      alternatives.empty() ? 0 : builder.CreateVector(alternatives);
+  builder.Finish(
+      fb::CreatePlan(builder, model, producer, chip, first.inputs,
+                     first.outputs, first.buffers, kernelVector, first.launches,
+                     first.init, contents.arenaBytes, contents.weightsBytes,
+                     contents.counterBytes, contents.lowerBoundBytes,
+                     /*extents=*/0, /*regions=*/0, alternativeVector),
+      fb::PlanIdentifier());
 }
 
 // FlatBuffers has no error for a buffer that grows too large, so that is seen
 // before it is built. Names come from the model file, in any length and number.
-bool checkSize(const ArtifactContents &contents, std::string &error) {
-  uint64_t total = 0;
-  for (const auto *tensors : {&contents.inputs, &contents.outputs})
+uint64_t planBytes(const Program &program) {
+  uint64_t total = program.buffers.size() * sizeof(fb::Buffer);
+  for (const auto *tensors : {&program.inputs, &program.outputs})
     for (const Tensor &tensor : *tensors)
       total += tensor.name.size();
-  for (const auto *launches : {&contents.launches, &contents.init})
+  for (const auto *launches : {&program.launches, &program.init})
     for (const Launch &launch : *launches) {
       total += 64 + launch.arguments.size() * sizeof(fb::Argument);
       for (const std::string &node : launch.nodes)
         total += node.size() + 16;
     }
+  return total;
+}
+
+bool checkSize(const ArtifactContents &contents, std::string &error) {
+  uint64_t total = planBytes(contents);
+  for (const Program &program : contents.alternatives)
+    total += planBytes(program);
   if (total <= kMaxPlanBytes)
     return true;
   error = "names and launches take " + std::to_string(total) +

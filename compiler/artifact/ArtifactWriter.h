@@ -25,7 +25,7 @@ struct Tensor {
   std::string name;
   ElementType type = ElementType::none;
   std::vector<int64_t> shape;
-  uint32_t buffer = 0; // index into ArtifactContents::buffers
+  uint32_t buffer = 0; // index into Program::buffers
 };
 
 // A range of its kind's memory; offset is 0 for input and output. Offsets in
@@ -48,7 +48,7 @@ struct Kernel {
 // One kernel parameter, in the order of the .entry's list.
 struct Argument {
   ArgumentKind kind = ArgumentKind::none;
-  uint32_t buffer = 0; // kind buffer: index into ArtifactContents::buffers
+  uint32_t buffer = 0; // kind buffer: index into Program::buffers
   uint64_t value = 0;  // kind buffer: byte offset into it; else the bits
 
   static Argument ofBuffer(uint32_t buffer, uint64_t byteOffset = 0) {
@@ -73,25 +73,33 @@ struct Launch {
   Limit limit = Limit::unknown;
 };
 
+// What runs for one shape set.
+struct Program {
+  std::vector<Tensor> inputs;
+  std::vector<Tensor> outputs;
+  std::vector<Buffer> buffers;
+  std::vector<Launch> launches;
+  // Run once when the model is loaded. They write weights (past the end of
+  // `weights`, usually); arena and counters are theirs as scratch memory.
+  std::vector<Launch> init;
+  uint64_t arenaBytes = 0;
+  uint64_t counterBytes = 0;
+  uint64_t lowerBoundBytes = 0;
+};
+
 } // namespace artifact
 
-struct ArtifactContents {
+// The first shape set's program, and what all share.
+struct ArtifactContents : artifact::Program {
   std::string model;    // a name for people: the ONNX graph's, or the file's
   std::string producer; // "pascaline 0.1.0"
   std::string chip;     // the --chip it was tuned for
-  std::vector<artifact::Tensor> inputs;
-  std::vector<artifact::Tensor> outputs;
-  std::vector<artifact::Buffer> buffers;
+  // Of the second shape set and on: the same inputs and outputs in the same
+  // order, in other shapes.
+  std::vector<artifact::Program> alternatives;
   std::vector<artifact::Kernel> kernels;
-  std::vector<artifact::Launch> launches;
-  // Run once when the model is loaded. They write weights (past the end of
-  // `weights`, usually); arena and counters are theirs as scratch memory.
-  std::vector<artifact::Launch> init;
-  uint64_t arenaBytes = 0;
   // On the device: `weights`, then zeros (for init's results) up to this.
   uint64_t weightsBytes = 0;
-  uint64_t counterBytes = 0;
-  uint64_t lowerBoundBytes = 0;
   std::string ptx;   // one module with every kernel; no NUL inside
   std::string cubin; // empty: none
   // The weights section, as uploaded to offset 0 of the weights. Borrowed:

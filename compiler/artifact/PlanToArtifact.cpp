@@ -73,18 +73,21 @@ LogicalResult checkName(Operation *op, StringRef name) {
                          << "; rename the node or tensor";
 }
 
+// The index of a kernel in the artifact.
+using KernelIndices = llvm::DenseMap<StringAttr, uint32_t>;
+
+// One program. Weights that several of them read are written by each, the same
+// bytes to the same place.
 class Converter {
 public:
-  Converter(plan::ProgramOp program, const Chip &chip, PlannedArtifact &result)
-      : program(program), chip(chip), result(result),
-        contents(result.contents) {}
+  Converter(plan::ProgramOp program, const KernelIndices &kernels,
+            const Chip &chip, std::vector<char> &weights,
+            artifact::Program &contents)
+      : program(program), kernels(kernels), chip(chip), weights(weights),
+        contents(contents) {}
 
   LogicalResult convert() {
-    if (!program.getArenaBytes())
-      return program.emitOpError("has no memory plan");
-    result.weights.resize(*program.getWeightBytes());
     contents.arenaBytes = *program.getArenaBytes();
-    contents.weightsBytes = *program.getWeightBytes() + *program.getInitBytes();
     contents.counterBytes = *program.getCounterBytes();
     contents.lowerBoundBytes = *program.getLowerBound();
     for (Operation &op : program.getBody().front()) {
@@ -98,18 +101,7 @@ public:
         return failure();
       }
     }
-    contents.weights = result.weights.data();
-    contents.weightsSectionBytes = result.weights.size();
     return success();
-  }
-
-  void addKernel(plan::KernelOp kernel) {
-    artifact::Kernel entry;
-    entry.entry = kernel.getSymName().str();
-    llvm::copy(kernel.getBlock(), entry.block);
-    entry.staticSharedBytes = kernel.getSharedBytes();
-    kernels[kernel.getSymNameAttr()] = contents.kernels.size();
-    contents.kernels.push_back(std::move(entry));
   }
 
 private:
@@ -156,7 +148,7 @@ private:
     if (bytes->size() != op.getBytes())
       return op.emitOpError() << "has a value of " << bytes->size()
                               << " bytes in a buffer of " << op.getBytes();
-    llvm::copy(*bytes, result.weights.begin() + offset);
+    llvm::copy(*bytes, weights.begin() + offset);
     return success();
   }
 
@@ -206,34 +198,60 @@ private:
   }
 
   plan::ProgramOp program;
+  const KernelIndices &kernels;
   const Chip &chip;
-  PlannedArtifact &result;
-  ArtifactContents &contents;
+  std::vector<char> &weights;
+  artifact::Program &contents;
   llvm::DenseMap<Value, uint32_t> buffers;
   std::map<int64_t, uint32_t> inputs;
-  llvm::DenseMap<StringAttr, uint32_t> kernels;
 };
+
+uint32_t addKernel(plan::KernelOp kernel, ArtifactContents &contents) {
+  artifact::Kernel entry;
+  entry.entry = kernel.getSymName().str();
+  llvm::copy(kernel.getBlock(), entry.block);
+  entry.staticSharedBytes = kernel.getSharedBytes();
+  contents.kernels.push_back(std::move(entry));
+  return contents.kernels.size() - 1;
+}
 
 } // namespace
 
 LogicalResult planToArtifact(ModuleOp module, StringRef model, const Chip &chip,
                              PlannedArtifact &artifact) {
-  auto programs = module.getOps<plan::ProgramOp>();
+  auto programs = llvm::to_vector(module.getOps<plan::ProgramOp>());
   if (programs.empty())
     return module.emitError("holds no plan.program");
-  Converter converter(*programs.begin(), chip, artifact);
+  for (plan::ProgramOp program : programs)
+    if (!program.getArenaBytes())
+      return program.emitOpError("has no memory plan");
+  ArtifactContents &contents = artifact.contents;
+  KernelIndices kernels;
   std::vector<std::string> ptx;
   for (auto kernel : module.getOps<plan::KernelOp>()) {
     if (!kernel.getPtx())
       return kernel.emitOpError("has no PTX");
-    converter.addKernel(kernel);
+    kernels[kernel.getSymNameAttr()] = addKernel(kernel, contents);
     ptx.push_back(kernel.getPtx()->str());
   }
-  artifact.contents.model = model.str();
-  artifact.contents.producer = "pascaline " PASCALINE_VERSION;
-  artifact.contents.chip = chip.name.str();
-  artifact.contents.ptx = linkPtx(ptx);
-  return converter.convert();
+  contents.model = model.str();
+  contents.producer = "pascaline " PASCALINE_VERSION;
+  contents.chip = chip.name.str();
+  contents.ptx = linkPtx(ptx);
+  // All programs say the same of the weights.
+  artifact.weights.resize(*programs[0].getWeightBytes());
+  contents.weightsBytes =
+      *programs[0].getWeightBytes() + *programs[0].getInitBytes();
+  contents.alternatives.resize(programs.size() - 1);
+  for (auto [i, program] : llvm::enumerate(programs)) {
+    artifact::Program &to = i ? contents.alternatives[i - 1] : contents;
+    if (failed(
+            Converter(program, kernels, chip, artifact.weights, to).convert()))
+      return failure();
+  }
+  contents.weights = artifact.weights.data();
+  contents.weightsSectionBytes = artifact.weights.size();
+  return success();
 }
 
 } // namespace pascaline

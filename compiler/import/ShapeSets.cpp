@@ -42,8 +42,8 @@ bool parseDims(StringRef dims, std::vector<int64_t> &shape, StringRef text,
 bool parse(StringRef text, std::vector<Input> &inputs, std::string &error) {
   auto [name, shapes] = text.rsplit('=');
   if (name.size() == text.size() || name.empty()) {
-    error = cat("--shape ", printable(text),
-                ": not of the form NAME=1x3x224x224");
+    error =
+        cat("--shape ", printable(text), ": not of the form NAME=1x3x224x224");
     return false;
   }
   auto input = llvm::find_if(
@@ -82,10 +82,10 @@ bool parseShapeSets(llvm::ArrayRef<std::string> texts,
   sets.assign(count, {});
   for (const Input &input : inputs) {
     if (input.shapes.size() != 1 && input.shapes.size() != count) {
-      error = cat("--shape ", printable(input.name), ": has ",
-                  input.shapes.size(), " shapes and ", printable(widest->name),
-                  " has ", count,
-                  "; give each input one shape, or one for each set");
+      error =
+          cat("--shape ", printable(input.name), ": has ", input.shapes.size(),
+              " shapes and ", printable(widest->name), " has ", count,
+              "; give each input one shape, or one for each set");
       return false;
     }
     for (size_t i = 0; i < count; ++i)

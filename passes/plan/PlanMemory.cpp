@@ -54,8 +54,8 @@ struct PlanMemory : impl::PlanMemoryBase<PlanMemory> {
 private:
   // Equal weights have one place, whichever programs read them.
   int64_t placeWeights(plan::BufferOp buffer) {
-    auto [place, isNew] = places.try_emplace(
-        {buffer.getValueAttr(), buffer.getPackingAttr()}, 0);
+    auto [place, isNew] =
+        places.try_emplace({buffer.getValueAttr(), buffer.getPackingAttr()}, 0);
     if (isNew || !buffer.getValueAttr())
       place->second = weights.take(buffer.getBytes());
     return place->second;

@@ -64,22 +64,35 @@ struct Launch {
   uint64_t bytes;
 };
 
-struct Plan {
-  const char *model;
-  const char *producer;
-  const char *chip;
+// What runs for one shape set.
+struct Program {
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
   std::vector<Buffer> buffers;
-  std::vector<Kernel> kernels;
   std::vector<Launch> launches;
   std::vector<Launch> init;
   uint64_t arenaBytes;
-  uint64_t weightsBytes;
   uint64_t counterBytes;
   uint64_t lowerBoundBytes;
   uint64_t
       stagingBytes; // of all buffers of kind input and output, each aligned
+};
+
+// The first shape set's program, and what all share. The alternatives' inputs
+// and outputs are the first's but for their shapes, and no two programs have
+// the same shapes of all inputs.
+struct Plan : Program {
+  const char *model;
+  const char *producer;
+  const char *chip;
+  std::vector<Kernel> kernels;
+  uint64_t weightsBytes;
+  std::vector<Program> alternatives;
+
+  size_t programCount() const { return 1 + alternatives.size(); }
+  const Program &program(size_t index) const {
+    return index ? alternatives[index - 1] : *this;
+  }
 };
 
 // kBufferAlignment and up.

@@ -52,6 +52,7 @@ private:
   bool lowerKernels(bool emit);
   bool writeArtifactFile();
   bool writeIr(Operation *op);
+  bool writePrograms();
   bool writeKernels(
       const std::function<bool(plan::KernelOp, llvm::raw_ostream &)> &print);
   bool writeText(const std::function<void(llvm::raw_ostream &)> &print);
@@ -150,10 +151,8 @@ bool Compilation::run() {
   if (!runPasses("generating kernels",
                  [&](PassManager &pm) { buildPlanPipeline(pm, options.chip); }))
     return false;
-  if (options.stage == Stage::Plan) {
-    auto programs = module->getOps<plan::ProgramOp>();
-    return writeIr(*programs.begin());
-  }
+  if (options.stage == Stage::Plan)
+    return writePrograms();
   if (options.stage == Stage::Kernel)
     return writeKernels([](plan::KernelOp kernel, llvm::raw_ostream &os) {
       printIr(kernel, os);
@@ -197,6 +196,14 @@ bool Compilation::writeArtifactFile() {
   if (options.artifact)
     return serializeArtifact(artifact.contents, *options.artifact, error);
   return writeArtifact(artifact.contents, options.output, error);
+}
+
+// Without the kernels, which are most of the module.
+bool Compilation::writePrograms() {
+  for (auto kernel :
+       llvm::make_early_inc_range(module->getOps<plan::KernelOp>()))
+    kernel.erase();
+  return writeIr(*module);
 }
 
 bool Compilation::writeIr(Operation *op) {
