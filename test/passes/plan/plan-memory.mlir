@@ -43,3 +43,31 @@ plan.program @long_life attributes {input_names = [], input_types = [], output_n
   plan.launch @k(%c, %a) {grid = array<i64: 1, 1, 1>, access = array<i32: 0, 0>, nodes = [], flops = 0 : i64, bytes = 0 : i64}
   plan.return
 }
+
+// Programs of one module, a shape set each, have arenas of their own and one
+// place for what is equal in value and packing.
+// CHECK-LABEL: plan.program @sets
+// CHECK-SAME:    arena_bytes = 512
+// CHECK:         plan.buffer weights {{.*}}offset = [[W:[0-9]+]] : i64{{.*}}dense<1.0
+// CHECK:         plan.buffer weights {{.*}}offset = [[V:[0-9]+]] : i64{{.*}}dense<2.0
+// CHECK-LABEL: plan.program @sets_1
+// CHECK-SAME:    arena_bytes = 1024
+// CHECK:         plan.buffer weights {{.*}}offset = [[V]] : i64{{.*}}dense<2.0
+// CHECK:         plan.buffer weights {{.*}}offset = [[W]] : i64{{.*}}dense<1.0
+// CHECK-NOT:     plan.buffer weights {{.*}}offset = [[W]] : i64
+// CHECK:         plan.return
+plan.program @sets attributes {input_names = [], input_types = [], output_names = [], output_types = []} {
+  %w = plan.buffer weights {bytes = 8 : i64, value = dense<1.0> : tensor<2xf32>}
+  %v = plan.buffer weights {bytes = 8 : i64, value = dense<2.0> : tensor<2xf32>}
+  %a = plan.buffer arena {bytes = 512 : i64}
+  plan.launch @k(%w, %v, %a) {grid = array<i64: 1, 1, 1>, access = array<i32: 0, 0, 1>, nodes = [], flops = 0 : i64, bytes = 0 : i64}
+  plan.return
+}
+plan.program @sets_1 attributes {input_names = [], input_types = [], output_names = [], output_types = []} {
+  %v = plan.buffer weights {bytes = 8 : i64, value = dense<2.0> : tensor<2xf32>}
+  %w = plan.buffer weights {bytes = 8 : i64, value = dense<1.0> : tensor<2xf32>}
+  %p = plan.buffer weights {bytes = 16 : i64, packing = array<i64: 4, 1, 2, 1, 1, 1, 4, 1, 2, 1, 1, 1>, value = dense<1.0> : tensor<2xf32>}
+  %a = plan.buffer arena {bytes = 1024 : i64}
+  plan.launch @k(%w, %v, %p, %a) {grid = array<i64: 1, 1, 1>, access = array<i32: 0, 0, 0, 1>, nodes = [], flops = 0 : i64, bytes = 0 : i64}
+  plan.return
+}
