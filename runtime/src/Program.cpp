@@ -200,8 +200,7 @@ private:
                      "1 to %u x %u x %u",
                      what, index, grid[0], grid[1], grid[2], kMaxGrid[0],
                      kMaxGrid[1], kMaxGrid[2]));
-      if (launch->role() > fb::Role_MAX ||
-          launch->limit() > fb::Limit_MAX)
+      if (launch->role() > fb::Role_MAX || launch->limit() > fb::Limit_MAX)
         reader.wrong(format("%s %zu has role %u and limit %u, which are none",
                             what, index, unsigned(launch->role()),
                             unsigned(launch->limit())));
