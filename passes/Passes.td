@@ -30,7 +30,8 @@ def AbsorbPads : Pass<"pascaline-absorb-pads", "::mlir::func::FuncOp"> {
   let summary = "Make explicit padding the padding of the window op that reads it";
   let description = [{
     Zeros before a conv or avg_pool, and before a max_pool what never wins a
-    window, become the op's own pads: the padded copy of the tensor goes.
+    window, become the op's own pads: the padded copy of the tensor goes. A
+    transpose between the two moves above the pad.
   }];
   let statistics = [Statistic<"numAbsorbed", "absorbed", "pads absorbed">];
 }
@@ -39,10 +40,10 @@ def AbsorbTransposes
     : Pass<"pascaline-absorb-transposes", "::mlir::func::FuncOp"> {
   let summary = "Cancel transposes against each other and into matmul's flags";
   let description = [{
-    A transpose moves up through the ops that work alike in any order of
-    dimensions, if it meets its inverse there on every path. A swap of a
-    matrix's dimensions becomes matmul's transpose_a or transpose_b, and a
-    transposed constant is transposed here.
+    Ops that work alike in any order of dimensions run on transposed operands
+    where that leaves the least to move in the whole function: a minimum cut.
+    A swap of a matrix's dimensions becomes matmul's transpose_a or
+    transpose_b, and a transposed constant is transposed here.
   }];
   let statistics = [Statistic<"numAbsorbed", "absorbed", "transposes absorbed">];
 }

@@ -11,7 +11,8 @@
 // lowest value, or zero where x is a relu's result; and no window may lie
 // wholly in the padding, where the fill would show.
 //
-// Other users of the padded tensor keep it.
+// Other users of the padded tensor keep it. A transpose between the two, as
+// models converted from channels-last frameworks have it, moves above the pad.
 //
 // Test: test/passes/graph/absorb-pads.mlir
 
@@ -55,6 +56,32 @@ SmallVector<int64_t> sum(ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
 
 ArrayRef<int64_t> low(PadOp pad) { return pad.getLow().drop_front(2); }
 ArrayRef<int64_t> high(PadOp pad) { return pad.getHigh().drop_front(2); }
+
+struct SwapTranspose : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(TransposeOp transpose,
+                                PatternRewriter &rewriter) const override {
+    auto pad = transpose.getX().getDefiningOp<PadOp>();
+    if (!pad || !pad->hasOneUse())
+      return rewriter.notifyMatchFailure(transpose, "of no pad of its own");
+    if (!llvm::all_of(transpose->getUsers(), [](Operation *user) {
+          return isa<ConvOp, AvgPoolOp, MaxPoolOp>(user);
+        }))
+      return rewriter.notifyMatchFailure(transpose, "not for window ops alone");
+    SmallVector<int64_t> low, high;
+    for (int64_t d : transpose.getPerm()) {
+      low.push_back(pad.getLow()[d]);
+      high.push_back(pad.getHigh()[d]);
+    }
+    Value x = rewriter.create<TransposeOp>(transpose.getLoc(), pad.getX(),
+                                           transpose.getPerm());
+    auto moved = rewriter.create<PadOp>(pad.getLoc(), pad.getMode(), x,
+                                        pad.getFill(), low, high);
+    rewriter.replaceOp(transpose, moved);
+    return success();
+  }
+};
 
 struct PadConv : OpRewritePattern<ConvOp> {
   PadConv(MLIRContext *context, Pass::Statistic &numAbsorbed)
@@ -141,6 +168,7 @@ struct PadMaxPool : OpRewritePattern<MaxPoolOp> {
 struct AbsorbPads : impl::AbsorbPadsBase<AbsorbPads> {
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
+    patterns.add<SwapTranspose>(&getContext());
     patterns.add<PadConv, PadAvgPool, PadMaxPool>(&getContext(), numAbsorbed);
     if (failed(
             applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))

@@ -9,11 +9,10 @@
 //   %r = relu (add %t, bias)
 //   %u = transpose %r {0, 3, 1, 2}
 //
-// From each transpose we look up through the ops that work alike in any order
-// of dimensions. If on every path it meets a transpose that it undoes (or a
-// constant, which is transposed here), it moves up there and both are gone.
-// One path without is enough to leave all as it is: the transpose would only
-// have moved.
+// For each permutation that occurs, the ops that work alike in any order of
+// dimensions run transposed where that leaves the least to move in all
+// (TransposeMoves.h). A transposed constant is transposed here, and a swap of a
+// matrix's dimensions becomes matmul's flag.
 //
 // Test: test/passes/graph/absorb-transposes.mlir
 
@@ -24,9 +23,9 @@
 #include "compiler/ir/Shapes.h"
 #include "compiler/ir/Types.h"
 
-#include "mlir/IR/IRMapping.h"
+#include "passes/graph/TransposeMoves.h"
+
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 #include <cstring>
 
@@ -42,28 +41,6 @@ using Perm = ArrayRef<int64_t>;
 
 RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
-}
-
-/// Whether transposing by `first`, then by `second` changes nothing.
-bool undoes(Perm second, Perm first) {
-  if (first.size() != second.size())
-    return false;
-  for (size_t i = 0; i < second.size(); ++i)
-    if (first[second[i]] != int64_t(i))
-      return false;
-  return true;
-}
-
-/// `value` with `rank` dimensions, ones in front.
-Value withRank(Value value, size_t rank, PatternRewriter &rewriter) {
-  auto type = typeOf(value);
-  if (size_t(type.getRank()) == rank)
-    return value;
-  Shape shape(rank - type.getRank(), 1);
-  llvm::append_range(shape, type.getShape());
-  return rewriter.create<ReshapeOp>(
-      value.getLoc(), RankedTensorType::get(shape, type.getElementType()),
-      value);
 }
 
 /// A constant transposed now, whatever its size; null where it is elided.
@@ -92,188 +69,21 @@ ElementsAttr transposeConstant(ElementsAttr value, RankedTensorType to,
   return makeElements(to, result);
 }
 
-/// The most ops that a search looks at.
-constexpr size_t kMostVisits = 200;
-
-bool isMovable(Operation *op) {
-  return isa<ScalarOpInterface, ConcatOp, SoftmaxOp, ReduceOp, PadOp, SliceOp>(
-      op);
-}
-
-/// The operands that follow when `op` is transposed: all but pad's fill.
-ValueRange movedOperands(Operation *op) {
-  return isa<PadOp>(op) ? op->getOperands().take_front(1)
-                        : ValueRange(op->getOperands());
-}
-
-/// Looks up from a transpose for its inverses.
-class Search {
-public:
-  explicit Search(TransposeOp root) : perm(root.getPerm()), root(root) {}
-
-  bool run() { return visit(root.getX()) && undone > 0 && isClosed(); }
-
-private:
-  bool visit(Value value);
-  bool visitOperand(Value operand);
-
-  /// What moves must not be needed where it was.
-  bool isClosed() const {
-    return llvm::all_of(moved, [&](Operation *op) {
-      return llvm::all_of(op->getUsers(), [&](Operation *user) {
-        return user == root || moved.contains(user);
-      });
-    });
-  }
-
-  Perm perm;
-  TransposeOp root;
-  llvm::SmallPtrSet<Operation *, 16> moved;
-  int undone = 0;
-};
-
-bool Search::visitOperand(Value operand) {
-  if (typeOf(operand).getNumElements() == 1)
-    return true; // the same in any order
-  if (size_t(typeOf(operand).getRank()) == perm.size())
-    return visit(operand);
-  return bool(constantValue(operand)); // small beside what it broadcasts to
-}
-
-bool Search::visit(Value value) {
-  Operation *op = value.getDefiningOp();
-  if (!op || moved.size() > kMostVisits)
-    return false;
-  if (moved.contains(op))
-    return true;
-  if (auto transpose = dyn_cast<TransposeOp>(op)) {
-    if (!undoes(perm, transpose.getPerm()))
-      return false;
-    ++undone;
-    return true;
-  }
-  if (isa<ConstantOp>(op))
-    return true;
-  if (!isMovable(op))
-    return false;
-  moved.insert(op);
-  return llvm::all_of(movedOperands(op),
-                      [&](Value operand) { return visitOperand(operand); });
-}
-
-/// `values` in the order that the transpose brings dimensions into.
-DenseI64ArrayAttr permuted(ArrayRef<int64_t> values, Perm perm,
-                           Builder &builder) {
-  SmallVector<int64_t> result;
-  for (int64_t d : perm)
-    result.push_back(values[d]);
-  return builder.getDenseI64ArrayAttr(result);
-}
-
-/// Rewrites what the search has found.
-class Mover {
-public:
-  Mover(Perm perm, PatternRewriter &rewriter)
-      : perm(perm), rewriter(rewriter) {}
-
-  /// What transposing `value` gives.
-  Value move(Value value);
-
-private:
-  Value moveOperand(Value operand);
-  void moveAttributes(Operation *op);
-
-  Perm perm;
-  PatternRewriter &rewriter;
-  llvm::DenseMap<Value, Value> done;
-};
-
-Value Mover::moveOperand(Value operand) {
-  if (typeOf(operand).getNumElements() == 1)
-    return operand;
-  if (size_t(typeOf(operand).getRank()) == perm.size())
-    return move(operand);
-  Value full = withRank(operand, perm.size(), rewriter);
-  return rewriter.create<TransposeOp>(operand.getLoc(), full, perm);
-}
-
-void Mover::moveAttributes(Operation *op) {
-  auto newPlace = [&](int64_t axis) {
-    return int64_t(llvm::find(perm, axis) - perm.begin());
-  };
-  llvm::TypeSwitch<Operation *>(op)
-      .Case<ConcatOp, SoftmaxOp>(
-          [&](auto o) { o.setAxis(newPlace(o.getAxis())); })
-      .Case<ReduceOp>([&](ReduceOp o) {
-        SmallVector<int64_t> axes;
-        for (int64_t axis : o.getAxes())
-          axes.push_back(newPlace(axis));
-        llvm::sort(axes);
-        o.setAxes(axes);
-      })
-      .Case<PadOp>([&](PadOp o) {
-        o.setLowAttr(permuted(o.getLow(), perm, rewriter));
-        o.setHighAttr(permuted(o.getHigh(), perm, rewriter));
-      })
-      .Case<SliceOp>([&](SliceOp o) {
-        o.setStartsAttr(permuted(o.getStarts(), perm, rewriter));
-        o.setStepsAttr(permuted(o.getSteps(), perm, rewriter));
-        o.setSizesAttr(permuted(o.getSizes(), perm, rewriter));
-      });
-}
-
-Value Mover::move(Value value) {
-  if (Value known = done.lookup(value))
-    return known;
-  Operation *op = value.getDefiningOp();
-  if (auto transpose = dyn_cast<TransposeOp>(op))
-    return done[value] = transpose.getX();
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPoint(op);
-  if (isa<ConstantOp>(op)) {
-    rewriter.setInsertionPointAfter(op);
-    return done[value] =
-               rewriter.create<TransposeOp>(value.getLoc(), value, perm);
-  }
-  IRMapping map;
-  for (Value operand : movedOperands(op))
-    map.map(operand, moveOperand(operand));
-  Operation *moved = rewriter.clone(*op, map);
-  moveAttributes(moved);
-  Shape shape;
-  for (int64_t d : perm)
-    shape.push_back(typeOf(value).getDimSize(d));
-  moved->getResult(0).setType(
-      RankedTensorType::get(shape, typeOf(value).getElementType()));
-  return done[value] = moved->getResult(0);
-}
-
-struct Cancel : OpRewritePattern<TransposeOp> {
-  Cancel(MLIRContext *context, Pass::Statistic &numAbsorbed)
-      : OpRewritePattern(context), numAbsorbed(numAbsorbed) {}
+struct FoldConstant : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(TransposeOp transpose,
                                 PatternRewriter &rewriter) const override {
-    Value x = transpose.getX();
-    if (ElementsAttr value = constantValue(x)) {
-      ElementsAttr moved = transposeConstant(value, typeOf(transpose.getY()),
-                                             transpose.getPerm());
-      if (!moved)
-        return rewriter.notifyMatchFailure(transpose, "the constant is elided");
-      rewriter.replaceOpWithNewOp<ConstantOp>(transpose, moved);
-      ++numAbsorbed;
-      return success();
-    }
-    if (!Search(transpose).run())
-      return rewriter.notifyMatchFailure(
-          transpose, "on some path upwards nothing undoes it");
-    SmallVector<int64_t> perm(transpose.getPerm());
-    rewriter.replaceOp(transpose, Mover(perm, rewriter).move(x));
-    ++numAbsorbed;
+    ElementsAttr value = constantValue(transpose.getX());
+    if (!value)
+      return rewriter.notifyMatchFailure(transpose, "of no constant");
+    ElementsAttr moved =
+        transposeConstant(value, typeOf(transpose.getY()), transpose.getPerm());
+    if (!moved)
+      return rewriter.notifyMatchFailure(transpose, "the constant is elided");
+    rewriter.replaceOpWithNewOp<ConstantOp>(transpose, moved);
     return success();
   }
-
-  Pass::Statistic &numAbsorbed;
 };
 
 /// Whether a transpose swaps the last two dimensions and nothing else.
@@ -286,8 +96,7 @@ bool swapsMatrix(TransposeOp transpose) {
 }
 
 struct SwapMatMul : OpRewritePattern<MatMulOp> {
-  SwapMatMul(MLIRContext *context, Pass::Statistic &numAbsorbed)
-      : OpRewritePattern(context), numAbsorbed(numAbsorbed) {}
+  using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(MatMulOp matmul,
                                 PatternRewriter &rewriter) const override {
@@ -307,21 +116,55 @@ struct SwapMatMul : OpRewritePattern<MatMulOp> {
         matmul.setTransposeB(!matmul.getTransposeB());
       }
     });
-    numAbsorbed += swapsA + swapsB;
     return success();
   }
-
-  Pass::Statistic &numAbsorbed;
 };
 
 struct AbsorbTransposes : impl::AbsorbTransposesBase<AbsorbTransposes> {
-  void runOnOperation() override {
-    RewritePatternSet patterns(&getContext());
-    patterns.add<Cancel, SwapMatMul>(&getContext(), numAbsorbed);
-    if (failed(
-            applyPatternsAndFoldGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
+  LogicalResult initialize(MLIRContext *context) override {
+    RewritePatternSet set(context);
+    set.add<FoldConstant, SwapMatMul>(context);
+    TransposeOp::getCanonicalizationPatterns(set, context);
+    patterns = std::move(set);
+    return success();
   }
+
+  void runOnOperation() override {
+    if (getOperation().isDeclaration())
+      return;
+    Block &block = getOperation().getBody().front();
+    size_t before = llvm::range_size(block.getOps<TransposeOp>());
+    // What moves for one permutation can make a move for another worth while;
+    // each leaves less to move, but what is left is estimated anew.
+    constexpr int kMostRounds = 8;
+    bool changed = true;
+    for (int round = 0; changed && round < kMostRounds; ++round) {
+      if (failed(applyPatternsAndFoldGreedily(getOperation(), patterns)))
+        return signalPassFailure();
+      changed = false;
+      for (const SmallVector<int64_t> &perm : permutations(block))
+        changed |= moveTransposes(block, perm);
+    }
+    size_t after = llvm::range_size(block.getOps<TransposeOp>());
+    numAbsorbed += before > after ? before - after : 0;
+  }
+
+  /// The inverses of the function's transposes, then their own, each once.
+  static SmallVector<SmallVector<int64_t>> permutations(Block &block) {
+    SmallVector<SmallVector<int64_t>> own, all;
+    for (auto transpose : block.getOps<TransposeOp>())
+      if (SmallVector<int64_t> perm(transpose.getPerm());
+          !llvm::is_contained(own, perm))
+        own.push_back(perm);
+    for (const SmallVector<int64_t> &perm : own)
+      all.push_back(inverseOf(perm));
+    for (const SmallVector<int64_t> &perm : own)
+      if (!llvm::is_contained(all, perm))
+        all.push_back(perm);
+    return all;
+  }
+
+  FrozenRewritePatternSet patterns;
 };
 
 } // namespace

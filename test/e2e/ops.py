@@ -12,9 +12,9 @@ from pathlib import Path
 import onnx
 
 import harness
-from cases import contraction, convolution, movement, pointwise, pooling, reduction
+from cases import contraction, convolution, layout, movement, pointwise, pooling, reduction
 
-FAMILIES = [contraction, convolution, pooling, pointwise, reduction, movement]
+FAMILIES = [contraction, convolution, pooling, pointwise, reduction, movement, layout]
 UNSUPPORTED = Path(__file__).parent / "unsupported.txt"
 REFUSALS = ("not supported", "unsupported")
 
@@ -35,9 +35,17 @@ def run_case(case, product, ptxas):
         if ptxas:
             for ptx in product.extract_ptx(artifact, f"{folder}/ptx"):
                 harness.assemble(ptxas, ptx)
+        if case.launches is not None:
+            expect_launches(product.inspect(artifact)["primary_launches"], case.launches)
         got = product.run(artifact, case.feeds, folder, case.outputs)
     for name in case.outputs:
         harness.expect_close(name, got[name], expected[name], **case.compare)
+
+
+def expect_launches(count, most):
+    """No more launches than allowed."""
+    if count > most:
+        raise harness.Failure(f"takes {count} launches a run; at most {most} are allowed")
 
 
 def compile_supported(product, model, artifact):

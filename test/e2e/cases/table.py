@@ -29,6 +29,7 @@ class Case:
     feeds: dict
     compare: dict = field(default_factory=dict)  # arguments of harness.expect_close
     letter: bool = False  # the reference is ONNX's own evaluator
+    launches: int | None = None  # no more than so many a run, sums of split products apart
 
     def expected(self):
         """Output name -> array."""
@@ -92,15 +93,16 @@ class Table:
         given = {n: operand for n, operand in zip(names, operands, strict=True) if n}
         self._add(name, nodes, given, results, opset, letter, compare)
 
-    def graph(self, name, text, outputs=("y",), opset=17, letter=False, compare=None, **operands):
+    def graph(self, name, text, outputs=("y",), opset=17, letter=False, compare=None,
+              launches=None, **operands):
         """Several nodes, a line each in ONNX's text form."""
         lines = [line.strip() for line in text.strip().splitlines()]
         nodes = [onnx.parser.parse_node(line) for line in lines if line]
         for i, node in enumerate(nodes):
             node.name = f"{node.op_type.lower()}_{i}"
-        self._add(name, nodes, operands, list(outputs), opset, letter, compare)
+        self._add(name, nodes, operands, list(outputs), opset, letter, compare, launches)
 
-    def _add(self, name, nodes, operands, outputs, opset, letter, compare):
+    def _add(self, name, nodes, operands, outputs, opset, letter, compare, launches=None):
         name = f"{self.family}/{name}"
         rng = np.random.default_rng(zlib.crc32(name.encode()))
         feeds, weights = {}, {}
@@ -110,7 +112,7 @@ class Table:
             else:
                 feeds[key] = _array(operand, rng)
         model = graphs.node_graph(nodes, feeds, outputs, weights, opset)
-        self.cases.append(Case(name, model, feeds, compare or {}, letter))
+        self.cases.append(Case(name, model, feeds, compare or {}, letter, launches))
 
 
 def _array(operand, rng):

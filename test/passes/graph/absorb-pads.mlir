@@ -10,6 +10,29 @@ func.func @zeros_before_a_conv(%x: tensor<1x3x8x8xf32>, %w: tensor<4x3x3x3xf32>)
   return %y : tensor<1x4x9x8xf32>
 }
 
+// Channels last: the transpose moves above the pad.
+// CHECK-LABEL: @a_transpose_between_pad_and_conv
+// CHECK-SAME: (%[[X:.*]]: tensor<1x8x9x3xf32>
+// CHECK: %[[T:.*]] = pascaline.transpose %[[X]] {perm = array<i64: 0, 3, 1, 2>}
+// CHECK: pascaline.conv %[[T]], {{.*}}pads_begin = array<i64: 0, 1>, pads_end = array<i64: 2, 0>
+func.func @a_transpose_between_pad_and_conv(%x: tensor<1x8x9x3xf32>, %w: tensor<4x3x3x3xf32>) -> tensor<1x4x8x8xf32> {
+  %zero = pascaline.constant dense<0.0> : tensor<f32>
+  %p = pascaline.pad constant %x, %zero {low = array<i64: 0, 0, 1, 0>, high = array<i64: 0, 2, 0, 0>} : tensor<1x8x9x3xf32>, tensor<f32>
+  %t = pascaline.transpose %p {perm = array<i64: 0, 3, 1, 2>} : tensor<1x10x10x3xf32>
+  %y = pascaline.conv %t, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>, groups = 1 : i64} : tensor<1x3x10x10xf32>, tensor<4x3x3x3xf32>
+  return %y : tensor<1x4x8x8xf32>
+}
+
+// CHECK-LABEL: @a_transpose_that_others_read_is_left_alone
+// CHECK: pascaline.pad
+// CHECK-NEXT: pascaline.transpose
+func.func @a_transpose_that_others_read_is_left_alone(%x: tensor<2x3xf32>) -> tensor<5x2xf32> {
+  %zero = pascaline.constant dense<0.0> : tensor<f32>
+  %p = pascaline.pad constant %x, %zero {low = array<i64: 0, 1>, high = array<i64: 0, 1>} : tensor<2x3xf32>, tensor<f32>
+  %t = pascaline.transpose %p {perm = array<i64: 1, 0>} : tensor<2x5xf32>
+  return %t : tensor<5x2xf32>
+}
+
 // The pad stays for its other reader.
 // CHECK-LABEL: @a_pad_with_two_readers
 // CHECK: %[[P:.*]] = pascaline.pad constant %[[X:[a-z0-9]+]],

@@ -52,26 +52,71 @@ func.func @a_diamond_moves_as_a_whole(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
   return %u : tensor<2x3xf32>
 }
 
-// CHECK-LABEL: @a_path_without_inverse_is_left_alone
-// CHECK: pascaline.transpose
-// CHECK: pascaline.add
-// CHECK: pascaline.transpose
-func.func @a_path_without_inverse_is_left_alone(%x: tensor<2x3xf32>, %z: tensor<3x2xf32>) -> tensor<2x3xf32> {
+// One transpose is left, of what came untransposed.
+// CHECK-LABEL: @a_path_without_inverse_gets_one
+// CHECK-SAME: (%[[X:.*]]: tensor<2x3xf32>, %[[Z:.*]]: tensor<3x2xf32>)
+// CHECK: %[[T:.*]] = pascaline.transpose %[[Z]] {perm = array<i64: 1, 0>}
+// CHECK: pascaline.add %[[X]], %[[T]] : tensor<2x3xf32>
+// CHECK-NOT: pascaline.transpose
+func.func @a_path_without_inverse_gets_one(%x: tensor<2x3xf32>, %z: tensor<3x2xf32>) -> tensor<2x3xf32> {
   %t = pascaline.transpose %x {perm = array<i64: 1, 0>} : tensor<2x3xf32>
   %a = pascaline.add %t, %z : tensor<3x2xf32>, tensor<3x2xf32>
   %u = pascaline.transpose %a {perm = array<i64: 1, 0>} : tensor<3x2xf32>
   return %u : tensor<2x3xf32>
 }
 
-// CHECK-LABEL: @a_value_needed_as_it_is_is_left_alone
+// Two paths without: the transposes would only multiply.
+// CHECK-LABEL: @two_paths_without_inverse_are_left_alone
 // CHECK: pascaline.transpose
-// CHECK: pascaline.relu
-// CHECK: pascaline.transpose
-func.func @a_value_needed_as_it_is_is_left_alone(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<3x2xf32>) {
+// CHECK: pascaline.add
+// CHECK: pascaline.add
+// CHECK-NEXT: return
+func.func @two_paths_without_inverse_are_left_alone(%x: tensor<2x3xf32>, %z: tensor<3x2xf32>, %w: tensor<3x2xf32>) -> tensor<3x2xf32> {
+  %t = pascaline.transpose %x {perm = array<i64: 1, 0>} : tensor<2x3xf32>
+  %a = pascaline.add %t, %z : tensor<3x2xf32>, tensor<3x2xf32>
+  %b = pascaline.add %a, %w : tensor<3x2xf32>, tensor<3x2xf32>
+  return %b : tensor<3x2xf32>
+}
+
+// CHECK-LABEL: @a_value_needed_both_ways_is_transposed_once
+// CHECK-SAME: (%[[X:.*]]: tensor<2x3xf32>)
+// CHECK: %[[R:.*]] = pascaline.relu %[[X]]
+// CHECK: %[[T:.*]] = pascaline.transpose %[[R]]
+// CHECK: return %[[R]], %[[T]]
+func.func @a_value_needed_both_ways_is_transposed_once(%x: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<3x2xf32>) {
   %t = pascaline.transpose %x {perm = array<i64: 1, 0>} : tensor<2x3xf32>
   %a = pascaline.relu %t : tensor<3x2xf32>
   %u = pascaline.transpose %a {perm = array<i64: 1, 0>} : tensor<3x2xf32>
   return %u, %a : tensor<2x3xf32>, tensor<3x2xf32>
+}
+
+// The other way round: what is between channels-last input and output stays
+// channels last.
+// CHECK-LABEL: @channels_first_between_channels_last
+// CHECK-NOT: pascaline.transpose
+// CHECK: pascaline.gather %{{.*}} {axis = 3 : i64} : tensor<1x4x5x2xf32>, tensor<3xi64>
+// CHECK-NOT: pascaline.transpose
+func.func @channels_first_between_channels_last(%x: tensor<1x4x5x2xf32>) -> tensor<1x4x5x3xf32> {
+  %i = pascaline.constant dense<[1, 0, 0]> : tensor<3xi64>
+  %t = pascaline.transpose %x {perm = array<i64: 0, 3, 1, 2>} : tensor<1x4x5x2xf32>
+  %g = pascaline.gather %t, %i {axis = 1 : i64} : tensor<1x2x4x5xf32>, tensor<3xi64>
+  %r = pascaline.relu %g : tensor<1x3x4x5xf32>
+  %u = pascaline.transpose %r {perm = array<i64: 0, 2, 3, 1>} : tensor<1x3x4x5xf32>
+  return %u : tensor<1x4x5x3xf32>
+}
+
+// Beside the conv, which stores in any order, it costs least.
+// CHECK-LABEL: @transposes_go_to_anchors
+// CHECK: pascaline.conv
+// CHECK-NEXT: pascaline.transpose
+// CHECK-NEXT: pascaline.relu %{{.*}} : tensor<1x8x8x2xf32>
+// CHECK-NEXT: pascaline.reshape
+func.func @transposes_go_to_anchors(%x: tensor<1x2x8x8xf32>, %w: tensor<2x2x1x1xf32>) -> tensor<1x128xf32> {
+  %c = pascaline.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_begin = array<i64: 0, 0>, pads_end = array<i64: 0, 0>, groups = 1 : i64} : tensor<1x2x8x8xf32>, tensor<2x2x1x1xf32>
+  %r = pascaline.relu %c : tensor<1x2x8x8xf32>
+  %t = pascaline.transpose %r {perm = array<i64: 0, 2, 3, 1>} : tensor<1x2x8x8xf32>
+  %y = pascaline.reshape %t : tensor<1x8x8x2xf32> -> tensor<1x128xf32>
+  return %y : tensor<1x128xf32>
 }
 
 // CHECK-LABEL: @a_swapped_matrix_is_a_flag
