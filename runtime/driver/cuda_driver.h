@@ -8,7 +8,9 @@
 //
 // PASCALINE_CUDA_FUNCTIONS(X) calls X(name, symbol, parameters) for each
 // function: `name` is the member of DriverTable, `symbol` the exported name
-// (`_v2` where the documentation's macro maps to one).
+// (`_v2` where the documentation's macro maps to one). The second list,
+// PASCALINE_CUDA_GRAPH_FUNCTIONS, is of those that came with CUDA 10 to 11.4:
+// an older driver does without them.
 #ifndef PASCALINE_CUDA_DRIVER_H
 #define PASCALINE_CUDA_DRIVER_H
 
@@ -122,6 +124,11 @@ typedef enum CUstreamCaptureMode {
   CU_STREAM_CAPTURE_MODE_THREAD_LOCAL = 1,
   CU_STREAM_CAPTURE_MODE_RELAXED = 2
 } CUstreamCaptureMode;
+typedef enum CUstreamCaptureStatus {
+  CU_STREAM_CAPTURE_STATUS_NONE = 0,
+  CU_STREAM_CAPTURE_STATUS_ACTIVE = 1,
+  CU_STREAM_CAPTURE_STATUS_INVALIDATED = 2
+} CUstreamCaptureStatus;
 
 // clang-format off
 #define PASCALINE_CUDA_FUNCTIONS(X)                                                                        \
@@ -133,18 +140,13 @@ typedef enum CUstreamCaptureMode {
   X(deviceGet, cuDeviceGet, (CUdevice * device, int ordinal))                                              \
   X(deviceGetName, cuDeviceGetName, (char *name, int length, CUdevice device))                             \
   X(deviceGetAttribute, cuDeviceGetAttribute, (int *value, CUdevice_attribute attribute, CUdevice device)) \
-  X(deviceTotalMem, cuDeviceTotalMem_v2, (size_t * bytes, CUdevice device))                                \
   X(devicePrimaryCtxRetain, cuDevicePrimaryCtxRetain, (CUcontext * context, CUdevice device))              \
   X(devicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (CUdevice device))                              \
   X(ctxPushCurrent, cuCtxPushCurrent_v2, (CUcontext context))                                              \
   X(ctxPopCurrent, cuCtxPopCurrent_v2, (CUcontext * context))                                              \
-  X(ctxGetCurrent, cuCtxGetCurrent, (CUcontext * context))                                                 \
-  X(ctxSynchronize, cuCtxSynchronize, (void))                                                              \
   X(memGetInfo, cuMemGetInfo_v2, (size_t * free, size_t * total))                                          \
   X(memAlloc, cuMemAlloc_v2, (CUdeviceptr * pointer, size_t bytes))                                        \
   X(memFree, cuMemFree_v2, (CUdeviceptr pointer))                                                          \
-  X(memcpyHtoD, cuMemcpyHtoD_v2, (CUdeviceptr to, const void *from, size_t bytes))                         \
-  X(memcpyDtoH, cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t bytes))                               \
   X(memcpyHtoDAsync, cuMemcpyHtoDAsync_v2, (CUdeviceptr to, const void *from, size_t bytes, CUstream stream)) \
   X(memcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void *to, CUdeviceptr from, size_t bytes, CUstream stream))    \
   X(memcpyDtoDAsync, cuMemcpyDtoDAsync_v2, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)) \
@@ -163,6 +165,16 @@ typedef enum CUstreamCaptureMode {
   X(eventRecord, cuEventRecord, (CUevent event, CUstream stream))                                          \
   X(eventSynchronize, cuEventSynchronize, (CUevent event))                                                 \
   X(eventElapsedTime, cuEventElapsedTime, (float *milliseconds, CUevent start, CUevent end))
+
+#define PASCALINE_CUDA_GRAPH_FUNCTIONS(X)                                                                  \
+  X(streamBeginCapture, cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode))              \
+  X(streamEndCapture, cuStreamEndCapture, (CUstream stream, CUgraph * graph))                              \
+  X(streamIsCapturing, cuStreamIsCapturing, (CUstream stream, CUstreamCaptureStatus * status))             \
+  X(threadExchangeCaptureMode, cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode * mode))            \
+  X(graphInstantiate, cuGraphInstantiateWithFlags, (CUgraphExec * executable, CUgraph graph, unsigned long long flags)) \
+  X(graphLaunch, cuGraphLaunch, (CUgraphExec executable, CUstream stream))                                 \
+  X(graphDestroy, cuGraphDestroy, (CUgraph graph))                                                         \
+  X(graphExecDestroy, cuGraphExecDestroy, (CUgraphExec executable))
 // clang-format on
 
 #ifdef __cplusplus

@@ -46,6 +46,15 @@ pascaline_status open(Handle **handle, Function &&make) {
   });
 }
 
+// The caller's options, or the defaults.
+template <class Options>
+Options optionsOf(const Options *options, const char *what) {
+  if (options && options->size < sizeof *options)
+    fail(PASCALINE_INVALID_ARGUMENT, "the %s options' size is %zu, not %zu",
+         what, options->size, sizeof *options);
+  return options ? *options : Options{};
+}
+
 pascaline_model makeModel(std::shared_ptr<const Artifact> from,
                           pascaline_device *device) {
   require(device, "device");
@@ -203,15 +212,7 @@ pascaline_status pascaline_device_open(const char *selector,
                                        pascaline_device **device) {
   return open(device, [&]() -> pascaline_device {
     require(selector, "selector");
-    pascaline_device_options chosen = {};
-    if (options) {
-      if (options->size < sizeof *options)
-        fail(PASCALINE_INVALID_ARGUMENT,
-             "the device options' size is %zu, not %zu", options->size,
-             sizeof *options);
-      chosen = *options;
-    }
-    return {Device::open(selector, chosen)};
+    return {Device::open(selector, optionsOf(options, "device"))};
   });
 }
 
@@ -274,9 +275,16 @@ pascaline_model_artifact(const pascaline_model *model) {
 
 pascaline_status pascaline_session_open(pascaline_model *model,
                                         pascaline_session **session) {
+  return pascaline_session_open_with(model, nullptr, session);
+}
+
+pascaline_status
+pascaline_session_open_with(pascaline_model *model,
+                            const pascaline_session_options *options,
+                            pascaline_session **session) {
   return open(session, [&]() -> pascaline_session {
     require(model, "model");
-    return {Session::open(model->model)};
+    return {Session::open(model->model, optionsOf(options, "session"))};
   });
 }
 

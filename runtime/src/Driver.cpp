@@ -27,12 +27,16 @@ std::shared_ptr<const Driver> Driver::load(const std::string &path) {
   };
 #define PASCALINE_FIND(name, symbol, parameters) find(table.name, #symbol);
   PASCALINE_CUDA_FUNCTIONS(PASCALINE_FIND)
+  const char *missingRequired = missing;
+  missing = nullptr;
+  PASCALINE_CUDA_GRAPH_FUNCTIONS(PASCALINE_FIND)
+  table.graphs = !missing;
 #undef PASCALINE_FIND
   auto driver = std::make_shared<Driver>(table, library);
-  if (missing)
+  if (missingRequired)
     fail(PASCALINE_NO_DEVICE,
          "%s: has no function %s; install a driver of CUDA 9 or later",
-         path.c_str(), missing);
+         path.c_str(), missingRequired);
   if (void *address = dlsym(library, "pascalineEmulatorLastError"))
     driver->explanation = reinterpret_cast<const char *(*)()>(address);
   if (CUresult result = table.init(0); result != CUDA_SUCCESS)

@@ -15,7 +15,10 @@ struct DriverTable {
 #define PASCALINE_MEMBER(name, symbol, parameters)                             \
   CUresult(*name) parameters = nullptr;
   PASCALINE_CUDA_FUNCTIONS(PASCALINE_MEMBER)
+  PASCALINE_CUDA_GRAPH_FUNCTIONS(PASCALINE_MEMBER)
 #undef PASCALINE_MEMBER
+  // Whether all of the second list are there; else none is called.
+  bool graphs = false;
 };
 
 class Driver {

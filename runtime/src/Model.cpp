@@ -4,6 +4,8 @@
 #include "runtime/src/Error.h"
 #include "runtime/src/Stream.h"
 
+#include <chrono>
+
 namespace pascaline::runtime {
 
 using artifact::ArgumentKind;
@@ -71,6 +73,8 @@ CUresult Model::loadImage(const void *image, std::string &log) {
 }
 
 void Model::loadModule() {
+  auto start = std::chrono::steady_clock::now();
+  const char *code = "cubin";
   std::string log;
   // A cubin fits one architecture only, and the emulator runs PTX.
   if (artifact->cubinBytes && !device->emulator &&
@@ -81,6 +85,7 @@ void Model::loadModule() {
                   device->driver->errorText(result) + "; its PTX is used");
   }
   if (!module) {
+    code = "PTX";
     CUresult result = loadImage(artifact->ptx.c_str(), log);
     if (result != CUDA_SUCCESS)
       device->failed(result, "loading the PTX of " + artifact->name +
@@ -105,6 +110,13 @@ void Model::loadModule() {
            artifact->name.c_str(), kernel.entry, threads, most);
     functions.push_back(function);
   }
+  std::chrono::duration<double, std::milli> time =
+      std::chrono::steady_clock::now() - start;
+  device->log(
+      format("model %s: %s for weights, %zu kernels from its %s, loaded "
+             "in %.0f ms",
+             plan().model, sizeText(plan().weightsBytes).c_str(),
+             functions.size(), code, time.count()));
 }
 
 void Model::loadWeights() {

@@ -21,9 +21,11 @@ bool usable(const pascaline_buffer &buffer) {
 
 } // namespace
 
-std::unique_ptr<Session> Session::open(std::shared_ptr<const Model> model) {
+std::unique_ptr<Session>
+Session::open(std::shared_ptr<const Model> model,
+              const pascaline_session_options &options) {
   ContextScope scope(*model->device);
-  return std::make_unique<Session>(std::move(model));
+  return std::make_unique<Session>(std::move(model), options);
 }
 
 uint64_t Session::memoryBytes(const Plan &plan) {
@@ -31,10 +33,12 @@ uint64_t Session::memoryBytes(const Plan &plan) {
          plan.stagingBytes;
 }
 
-Session::Session(std::shared_ptr<const Model> of)
+Session::Session(std::shared_ptr<const Model> of,
+                 const pascaline_session_options &options)
     : model(std::move(of)),
       memory(device(), memoryBytes(plan()),
              format("a session of model %s", plan().model).c_str()),
+      graphs(device(), plan().model, !options.no_graphs),
       done(device(), CU_EVENT_DISABLE_TIMING), stream(device()) {
   CUdeviceptr at = memory.address();
   auto take = [&](uint64_t bytes) {
@@ -53,10 +57,11 @@ Session::Session(std::shared_ptr<const Model> of)
     bool bound = plan().buffers[output.buffer].isBoundTo(BufferKind::output, i);
     outputStaging.push_back(take(bound ? output.bytes : 0));
   }
-  inputAddresses.resize(plan().inputs.size());
-  outputAddresses.resize(plan().outputs.size());
-  bases.inputs = inputAddresses.data();
-  bases.outputs = outputAddresses.data();
+  addresses.resize(plan().inputs.size() + plan().outputs.size());
+  bases.inputs = addresses.data();
+  bases.outputs = addresses.data() + plan().inputs.size();
+  device().log(format("session of model %s: %s on the device", plan().model,
+                      sizeText(memoryBytes(plan())).c_str()));
 }
 
 Session::~Session() {
@@ -89,7 +94,10 @@ void Session::runAsync(const pascaline_buffer *inputs, size_t inputCount,
   checkArguments(inputs, inputCount, plan().inputs, "input");
   checkArguments(outputs, outputCount, plan().outputs, "output");
   ContextScope scope(device());
-  enqueueOrWait(inputs, outputs, on, nullptr);
+  if (isCapturing(device(), on))
+    enqueueInto(inputs, outputs, on);
+  else
+    enqueueOrWait(inputs, outputs, on, nullptr);
 }
 
 void Session::checkArguments(const pascaline_buffer *given, size_t count,
@@ -136,29 +144,57 @@ void Session::enqueue(const pascaline_buffer *inputs,
   if (underWay)
     device().check(call.streamWaitEvent(on, done.get(), 0),
                    "waiting for the last run");
-  if (!countersClean && plan().counterBytes)
-    device().check(
-        call.memsetD8Async(bases.counters, 0, plan().counterBytes, on),
-        "clearing counters");
+  clearCounters(on);
   countersClean = false;
   bindInputs(inputs, on);
   bindOutputs(outputs);
-  launchAll(on, timing);
+  if (timing)
+    launchTimed(on, *timing);
+  else
+    graphs.run(addresses, on, [this](CUstream stream) { launchAll(stream); });
   copyOutputs(outputs, on);
   device().check(call.eventRecord(done.get(), on), "recording an event");
   underWay = true;
   countersClean = true;
 }
 
+void Session::clearCounters(CUstream on) {
+  if (!countersClean && plan().counterBytes)
+    device().check(device().call().memsetD8Async(bases.counters, 0,
+                                                 plan().counterBytes, on),
+                   "clearing counters");
+}
+
+// The caller's graph, which runs who knows when and how often: nothing has run
+// when this returns, and no event of ours may take part in the capture.
+void Session::enqueueInto(const pascaline_buffer *inputs,
+                          const pascaline_buffer *outputs, CUstream captured) {
+  waitForLastRun();
+  clearCounters(captured);
+  bindInputs(inputs, captured);
+  bindOutputs(outputs);
+  launchAll(captured);
+  copyOutputs(outputs, captured);
+}
+
+void Session::waitForLastRun() {
+  if (!underWay)
+    return;
+  RelaxedCapture relaxed(device());
+  device().check(device().call().eventSynchronize(done.get()),
+                 "waiting for the last run");
+  underWay = false;
+}
+
 void Session::bindInputs(const pascaline_buffer *inputs, CUstream on) {
   const DriverTable &call = device().call();
   for (size_t i = 0; i < plan().inputs.size(); ++i) {
     const pascaline_buffer &input = inputs[i];
-    inputAddresses[i] = inputStaging[i];
+    addresses[i] = inputStaging[i];
     if (input.bytes == 0)
       continue;
     if (usable(input))
-      inputAddresses[i] = deviceAddress(input);
+      addresses[i] = deviceAddress(input);
     else if (input.place == PASCALINE_HOST)
       device().check(
           call.memcpyHtoDAsync(inputStaging[i], input.data, input.bytes, on),
@@ -171,31 +207,38 @@ void Session::bindInputs(const pascaline_buffer *inputs, CUstream on) {
 }
 
 void Session::bindOutputs(const pascaline_buffer *outputs) {
+  CUdeviceptr *to = addresses.data() + plan().inputs.size();
   for (size_t i = 0; i < plan().outputs.size(); ++i)
-    outputAddresses[i] = usable(outputs[i]) && outputs[i].bytes
-                             ? deviceAddress(outputs[i])
-                             : outputStaging[i];
+    to[i] = usable(outputs[i]) && outputs[i].bytes ? deviceAddress(outputs[i])
+                                                   : outputStaging[i];
 }
 
-void Session::launchAll(CUstream on, Timing *timing) {
+void Session::launchAll(CUstream on) {
   const std::vector<Launch> &launches = plan().launches;
-  bool each = timing && timing->launches;
-  size_t events = !timing ? 0 : each ? launches.size() + 1 : 2;
+  for (size_t i = 0; i < launches.size(); ++i)
+    model->launch(launches[i], bases, parameters, on, "launch", i);
+}
+
+void Session::record(size_t timer, CUstream on) {
+  device().check(device().call().eventRecord(timers[timer].get(), on),
+                 "recording an event");
+}
+
+void Session::launchTimed(CUstream on, Timing &timing) {
+  const std::vector<Launch> &launches = plan().launches;
+  size_t events = timing.launches ? launches.size() + 1 : 2;
   while (timers.size() < events)
     timers.emplace_back(device(), CU_EVENT_DEFAULT);
-  auto record = [&](size_t index) {
-    device().check(device().call().eventRecord(timers[index].get(), on),
-                   "recording an event");
-  };
-  if (timing)
-    record(0);
-  for (size_t i = 0; i < launches.size(); ++i) {
-    model->launch(launches[i], bases, parameters, on, "launch", i);
-    if (each)
-      record(i + 1);
+  record(0, on);
+  if (timing.launches) {
+    for (size_t i = 0; i < launches.size(); ++i) {
+      model->launch(launches[i], bases, parameters, on, "launch", i);
+      record(i + 1, on);
+    }
+  } else {
+    graphs.run(addresses, on, [this](CUstream stream) { launchAll(stream); });
+    record(1, on);
   }
-  if (timing && !each)
-    record(1);
 }
 
 void Session::copyOutputs(const pascaline_buffer *outputs, CUstream on) {

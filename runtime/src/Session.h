@@ -3,6 +3,7 @@
 // Test: test/runtime/RunTest.cpp
 #pragma once
 
+#include "runtime/src/Graphs.h"
 #include "runtime/src/Model.h"
 #include "runtime/src/Stream.h"
 
@@ -19,12 +20,15 @@ struct Timing {
 
 class Session {
 public:
-  static std::unique_ptr<Session> open(std::shared_ptr<const Model> model);
+  static std::unique_ptr<Session>
+  open(std::shared_ptr<const Model> model,
+       const pascaline_session_options &options);
   // What a session of this plan takes on the device.
   static uint64_t memoryBytes(const Plan &plan);
 
   // In the context of the model's device.
-  explicit Session(std::shared_ptr<const Model> model);
+  Session(std::shared_ptr<const Model> model,
+          const pascaline_session_options &options);
   Session(const Session &) = delete;
   Session &operator=(const Session &) = delete;
   ~Session();
@@ -49,9 +53,15 @@ private:
                      Timing *timing);
   void enqueue(const pascaline_buffer *inputs, const pascaline_buffer *outputs,
                CUstream on, Timing *timing);
+  void enqueueInto(const pascaline_buffer *inputs,
+                   const pascaline_buffer *outputs, CUstream captured);
+  void clearCounters(CUstream on);
+  void waitForLastRun();
   void bindInputs(const pascaline_buffer *inputs, CUstream on);
   void bindOutputs(const pascaline_buffer *outputs);
-  void launchAll(CUstream on, Timing *timing);
+  void launchAll(CUstream on);
+  void launchTimed(CUstream on, Timing &timing);
+  void record(size_t timer, CUstream on);
   void copyOutputs(const pascaline_buffer *outputs, CUstream on);
   void readTimes(Timing &timing);
 
@@ -62,9 +72,10 @@ private:
   Bases bases;
   // In `memory`: where inputs and outputs are that the caller has elsewhere.
   std::vector<CUdeviceptr> inputStaging, outputStaging;
-  // What launches of the present run use.
-  std::vector<CUdeviceptr> inputAddresses, outputAddresses;
+  // What launches of the present run use: of the inputs, then of the outputs.
+  std::vector<CUdeviceptr> addresses;
   ParameterBlock parameters;
+  Graphs graphs;
   std::vector<Event> timers;
   Event done;
   // Last, so that it is waited for before anything else goes.

@@ -35,30 +35,30 @@ CUdeviceptr Device::allocate(size_t bytes, unsigned char fill) {
   if (memAlloc(&pointer, std::max<size_t>(bytes, 4)))
     std::abort();
   std::vector<char> content(bytes, fill);
-  memcpyHtoD(pointer, content.data(), bytes);
+  memcpyHtoDAsync(pointer, content.data(), bytes, nullptr);
   return pointer;
 }
 
 CUdeviceptr Device::upload(const std::vector<float> &values) {
   CUdeviceptr pointer = allocate(values.size() * 4, 0);
-  memcpyHtoD(pointer, values.data(), values.size() * 4);
+  memcpyHtoDAsync(pointer, values.data(), values.size() * 4, nullptr);
   return pointer;
 }
 
 std::vector<float> Device::download(CUdeviceptr pointer, size_t count) {
   std::vector<float> values(count);
-  memcpyDtoH(values.data(), pointer, count * 4);
+  memcpyDtoHAsync(values.data(), pointer, count * 4, nullptr);
   return values;
 }
 
 CUdeviceptr Device::uploadBytes(const std::vector<char> &bytes) {
   CUdeviceptr pointer = allocate(bytes.size(), 0);
-  memcpyHtoD(pointer, bytes.data(), bytes.size());
+  memcpyHtoDAsync(pointer, bytes.data(), bytes.size(), nullptr);
   return pointer;
 }
 
 void Device::downloadBytes(CUdeviceptr pointer, std::vector<char> &bytes) {
-  memcpyDtoH(bytes.data(), pointer, bytes.size());
+  memcpyDtoHAsync(bytes.data(), pointer, bytes.size(), nullptr);
 }
 
 void Device::free(CUdeviceptr pointer) { memFree(pointer); }

@@ -77,6 +77,7 @@ TEST_F(DriverDevice, ExportsTheDriverApiAlone) {
 #define EXPECT_EXPORTED(name, symbol, parameters)                              \
   EXPECT_NE(dlsym(RTLD_DEFAULT, #symbol), nullptr) << #symbol;
   PASCALINE_CUDA_FUNCTIONS(EXPECT_EXPORTED)
+  PASCALINE_CUDA_GRAPH_FUNCTIONS(EXPECT_EXPORTED)
 #undef EXPECT_EXPORTED
   EXPECT_EQ(dlsym(RTLD_DEFAULT, "pascalineEmulatorBarrier"), nullptr);
 }

@@ -5,7 +5,9 @@
 
 class DriverGraph : public DriverTest {
 protected:
-  static constexpr CUstreamCaptureStatus kNone = 0, kActive = 1, kInvalid = 2;
+  static constexpr auto kNone = CU_STREAM_CAPTURE_STATUS_NONE,
+                        kActive = CU_STREAM_CAPTURE_STATUS_ACTIVE,
+                        kInvalid = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
 
   void SetUp() override {
     DriverTest::SetUp();
@@ -42,7 +44,7 @@ protected:
     return executable;
   }
   static CUstreamCaptureStatus status(CUstream of) {
-    CUstreamCaptureStatus status = -1;
+    auto status = CUstreamCaptureStatus(-1);
     EXPECT_DONE(cuStreamIsCapturing(of, &status));
     return status;
   }

@@ -1,11 +1,7 @@
 // Device, model and session on a fake driver: what is called, with what, and
 // that a failure of any call is a status, a sentence and no leak.
 #include "runtime/src/Error.h"
-#include "runtime/src/Handles.h"
-#include "test/runtime/FakeDriver.h"
-#include "test/runtime/Samples.h"
-
-#include <gtest/gtest.h>
+#include "test/runtime/RunFixture.h"
 
 #include <cstring>
 
@@ -13,72 +9,6 @@ using namespace pascaline;
 using namespace pascaline::testing;
 
 namespace {
-
-constexpr uint32_t kCount = 300;
-constexpr uint64_t kBytes = kCount * 4;
-
-std::unique_ptr<pascaline_device> fakeDevice(const FakeDriver &fake,
-                                             bool emulator = false) {
-  pascaline_device_options options = {};
-  return std::unique_ptr<pascaline_device>(
-      new pascaline_device{std::make_shared<const runtime::Device>(
-          fake.driver(), 0, emulator, options)});
-}
-
-// Runs the kernel of AddSample on the fake device's memory.
-void add(const FakeLaunch &launch) {
-  auto at = [&](int i) {
-    return reinterpret_cast<float *>(uintptr_t(launch.parameters[i]));
-  };
-  for (uint64_t i = 0; i < kCount; ++i)
-    at(2)[i] = at(0)[i] + at(1)[i];
-}
-
-// The sample's values, and all handles of one run.
-struct Fixture {
-  AddSample sample{kCount};
-  std::string bytes = sample.bytes();
-  std::vector<float> a = std::vector<float>(kCount, 2),
-                     b = std::vector<float>(kCount, 3),
-                     y = std::vector<float>(kCount),
-                     constant = std::vector<float>(kCount);
-  std::vector<pascaline_buffer> in = {{a.data(), kBytes, PASCALINE_HOST},
-                                      {b.data(), kBytes, PASCALINE_HOST}};
-  std::vector<pascaline_buffer> out = {
-      {y.data(), kBytes, PASCALINE_HOST},
-      {constant.data(), kBytes, PASCALINE_HOST}};
-
-  pascaline_status open(pascaline_device *device, pascaline_model **model) {
-    return pascaline_model_open_bytes(bytes.data(), bytes.size(), "add.pasc",
-                                      device, model);
-  }
-  pascaline_status run(pascaline_session *session) {
-    return pascaline_session_run(session, in.data(), 2, out.data(), 2);
-  }
-};
-
-struct RunTest : ::testing::Test, Fixture {
-  FakeDriver fake;
-  std::unique_ptr<pascaline_device> device;
-  pascaline_model *model = nullptr;
-  pascaline_session *session = nullptr;
-
-  void openAll() {
-    fake.parameterCount = 4;
-    fake.onLaunch = add;
-    device = fakeDevice(fake);
-    ASSERT_EQ(open(device.get(), &model), PASCALINE_OK)
-        << pascaline_last_error();
-    ASSERT_EQ(pascaline_session_open(model, &session), PASCALINE_OK)
-        << pascaline_last_error();
-  }
-  void TearDown() override {
-    pascaline_session_close(session);
-    pascaline_model_close(model);
-    device.reset();
-    EXPECT_TRUE(fake.nothingHeld());
-  }
-};
 
 TEST_F(RunTest, GivesTheSum) {
   openAll();
@@ -322,63 +252,6 @@ TEST_F(RunTest, RunsInitLaunchesOnceAtLoad) {
     ASSERT_EQ(run(session), PASCALINE_OK);
   EXPECT_EQ(fake.launches.size(), 5u);
   EXPECT_EQ(y[299], 5 + 2 * 299);
-}
-
-// Every call of a whole life, made to fail in its turn.
-TEST(RunErrors, AreAStatusASentenceAndNoLeak) {
-  Fixture fixture;
-  size_t failures = 0;
-  for (long failAt = 0;; ++failAt) {
-    FakeDriver fake;
-    fake.failAt = failAt;
-    pascaline_model *model = nullptr;
-    pascaline_session *session = nullptr;
-    pascaline_status status = PASCALINE_OK;
-    std::unique_ptr<pascaline_device> device;
-    std::string sentence;
-    try {
-      device = fakeDevice(fake);
-    } catch (const runtime::Error &error) {
-      status = error.status();
-      sentence = error.what();
-    }
-    double total, times[2];
-    if (device) {
-      status = fixture.open(device.get(), &model);
-      if (status == PASCALINE_OK)
-        status = pascaline_session_open(model, &session);
-      if (status == PASCALINE_OK)
-        status = pascaline_session_run_timed(session, fixture.in.data(), 2,
-                                             fixture.out.data(), 2, &total,
-                                             times, 2);
-      if (status != PASCALINE_OK)
-        sentence = pascaline_last_error();
-    }
-    bool reached = long(fake.calls.size()) > failAt;
-    std::string failed = reached ? fake.calls[size_t(failAt)] : "";
-    if (reached && status != PASCALINE_OK) {
-      EXPECT_NE(sentence.find("device "), std::string::npos) << failed;
-      EXPECT_NE(sentence.find("gives CUDA_ERROR_FAKE (made to fail)"),
-                std::string::npos)
-          << failed << ": " << sentence;
-      ++failures;
-    } else if (reached) {
-      // Only giving back what is no longer needed may fail unheard.
-      EXPECT_TRUE(failed == "ctxPopCurrent" || failed == "ctxPushCurrent" ||
-                  failed == "streamSynchronize" || failed == "streamDestroy")
-          << failed;
-    }
-    // Closing must find nothing else to fail on.
-    fake.failAt = -1;
-    pascaline_session_close(session);
-    pascaline_model_close(model);
-    device.reset();
-    if (!reached)
-      break; // this life went without a failure
-    if (failed != "ctxPopCurrent" && failed != "streamDestroy")
-      EXPECT_TRUE(fake.nothingHeld()) << failed << " at call " << failAt;
-  }
-  EXPECT_GT(failures, 30u);
 }
 
 TEST(Api, SaysWhatIsNull) {

@@ -1,8 +1,8 @@
 // Api.h - declares every function that the emulator exports.
 //
-// The functions that Pascaline's runtime calls are declared from the one list
-// in cuda_driver.h, so a definition whose signature differs does not compile.
-// The second list adds what other programs commonly call. Everything else has
+// The functions that Pascaline's runtime calls are declared from the lists in
+// cuda_driver.h, so a definition whose signature differs does not compile.
+// The list below adds what other programs commonly call. Everything else has
 // hidden visibility; exports.map makes sure of it.
 //
 // pascalineEmulatorLastError() is ours: the sentence behind this thread's last
@@ -15,7 +15,6 @@
 typedef uint64_t cuuint64_t;
 typedef int CUdriverProcAddressQueryResult;
 typedef int CUfunc_cache;
-typedef int CUstreamCaptureStatus;
 typedef struct CUgraphNode_st *CUgraphNode;
 typedef void (*CUhostFn)(void *userData);
 typedef size_t (*CUoccupancyB2DSize)(int threads);
@@ -27,12 +26,15 @@ struct CUuuid {
 #define PASCALINE_EMULATOR_MORE_FUNCTIONS(X) \
   X(cuDeviceComputeCapability, (int *major, int *minor, CUdevice device)) \
   X(cuDeviceGetUuid_v2, (CUuuid *uuid, CUdevice device)) \
+  X(cuDeviceTotalMem_v2, (size_t *bytes, CUdevice device)) \
   X(cuDevicePrimaryCtxGetState, (CUdevice device, unsigned *flags, int *active)) \
   X(cuDevicePrimaryCtxReset_v2, (CUdevice device)) \
   X(cuDevicePrimaryCtxSetFlags_v2, (CUdevice device, unsigned flags)) \
   X(cuCtxCreate_v2, (CUcontext *context, unsigned flags, CUdevice device)) \
   X(cuCtxDestroy_v2, (CUcontext context)) \
   X(cuCtxSetCurrent, (CUcontext context)) \
+  X(cuCtxGetCurrent, (CUcontext *context)) \
+  X(cuCtxSynchronize, (void)) \
   X(cuCtxGetDevice, (CUdevice *device)) \
   X(cuCtxGetApiVersion, (CUcontext context, unsigned *version)) \
   X(cuMemAllocHost_v2, (void **memory, size_t bytes)) \
@@ -41,6 +43,8 @@ struct CUuuid {
   X(cuMemGetAddressRange_v2, (CUdeviceptr *base, size_t *bytes, CUdeviceptr pointer)) \
   X(cuMemcpy, (CUdeviceptr to, CUdeviceptr from, size_t bytes)) \
   X(cuMemcpyAsync, (CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream)) \
+  X(cuMemcpyHtoD_v2, (CUdeviceptr to, const void *from, size_t bytes)) \
+  X(cuMemcpyDtoH_v2, (void *to, CUdeviceptr from, size_t bytes)) \
   X(cuMemcpyDtoD_v2, (CUdeviceptr to, CUdeviceptr from, size_t bytes)) \
   X(cuMemsetD8_v2, (CUdeviceptr to, unsigned char value, size_t count)) \
   X(cuMemsetD16_v2, (CUdeviceptr to, unsigned short value, size_t count)) \
@@ -57,16 +61,8 @@ struct CUuuid {
   X(cuStreamCreateWithPriority, (CUstream *stream, unsigned flags, int priority)) \
   X(cuStreamQuery, (CUstream stream)) \
   X(cuEventQuery, (CUevent event)) \
-  X(cuStreamBeginCapture_v2, (CUstream stream, CUstreamCaptureMode mode)) \
-  X(cuStreamEndCapture, (CUstream stream, CUgraph *graph)) \
-  X(cuStreamIsCapturing, (CUstream stream, CUstreamCaptureStatus *status)) \
-  X(cuThreadExchangeStreamCaptureMode, (CUstreamCaptureMode *mode)) \
-  X(cuGraphInstantiateWithFlags, (CUgraphExec *executable, CUgraph graph, unsigned long long flags)) \
   X(cuGraphInstantiate_v2, (CUgraphExec *executable, CUgraph graph, CUgraphNode *errorNode, char *log, size_t logBytes)) \
-  X(cuGraphLaunch, (CUgraphExec executable, CUstream stream)) \
   X(cuGraphUpload, (CUgraphExec executable, CUstream stream)) \
-  X(cuGraphDestroy, (CUgraph graph)) \
-  X(cuGraphExecDestroy, (CUgraphExec executable)) \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *blocks, CUfunction function, int threads, size_t dynamicShared)) \
   X(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, (int *blocks, CUfunction function, int threads, size_t dynamicShared, unsigned flags)) \
   X(cuOccupancyMaxPotentialBlockSize, (int *grid, int *block, CUfunction function, CUoccupancyB2DSize sharedOf, size_t dynamicShared, int limit)) \
@@ -81,6 +77,7 @@ extern "C" {
 #define DECLARE(name, symbol, parameters)                                      \
   PASCALINE_EXPORT CUresult symbol parameters;
 PASCALINE_CUDA_FUNCTIONS(DECLARE)
+PASCALINE_CUDA_GRAPH_FUNCTIONS(DECLARE)
 #undef DECLARE
 #define DECLARE(symbol, parameters) PASCALINE_EXPORT CUresult symbol parameters;
 PASCALINE_EMULATOR_MORE_FUNCTIONS(DECLARE)

@@ -341,10 +341,12 @@ CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status) {
     if (CUresult result = checkLegacy(context))
       return result;
   auto found = find(stream);
-  constexpr CUstreamCaptureStatus kNone = 0, kActive = 1, kInvalidated = 2;
-  *status = !found || !found->position.capture     ? kNone
-            : found->position.capture->invalidated ? kInvalidated
-                                                   : kActive;
+  if (!found || !found->position.capture)
+    *status = CU_STREAM_CAPTURE_STATUS_NONE;
+  else if (found->position.capture->invalidated)
+    *status = CU_STREAM_CAPTURE_STATUS_INVALIDATED;
+  else
+    *status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
   return CUDA_SUCCESS;
 }
 

@@ -16,7 +16,7 @@ struct Symbol {
 const Symbol kSymbols[] = {
 #define ENTRY(name, symbol, parameters)                                        \
   {#symbol, reinterpret_cast<void *>(&symbol)},
-    PASCALINE_CUDA_FUNCTIONS(ENTRY)
+    PASCALINE_CUDA_FUNCTIONS(ENTRY) PASCALINE_CUDA_GRAPH_FUNCTIONS(ENTRY)
 #undef ENTRY
 #define ENTRY(symbol, parameters) {#symbol, reinterpret_cast<void *>(&symbol)},
         PASCALINE_EMULATOR_MORE_FUNCTIONS(ENTRY)

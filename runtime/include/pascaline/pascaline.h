@@ -163,8 +163,11 @@ PASCALINE_API pascaline_status pascaline_artifact_memory(
 
 /* ---- Device ---- */
 
-/* `message` is one line without its newline. May be called by any thread that
- * uses the device or what was opened on it, during those calls only. */
+/* `message` is one line without its newline: which device was taken and why,
+ * what a model and its sessions take, what code was loaded and how long that
+ * took, and whatever works in another way than it might (a cubin or a graph
+ * that the driver refuses). May be called by any thread that uses the device or
+ * what was opened on it, during those calls only, and must not close them. */
 typedef void (*pascaline_log_function)(void *user, const char *message);
 
 typedef struct pascaline_device_options {
@@ -219,8 +222,17 @@ pascaline_model_artifact(const pascaline_model *model);
 
 /* ---- Session: what one run at a time needs ---- */
 
+typedef struct pascaline_session_options {
+  size_t size;   /* sizeof(pascaline_session_options) */
+  int no_graphs; /* 1: every launch is a call of the driver, see below */
+} pascaline_session_options;
+
 PASCALINE_API pascaline_status
 pascaline_session_open(pascaline_model *model, pascaline_session **session);
+/* options may be NULL. */
+PASCALINE_API pascaline_status pascaline_session_open_with(
+    pascaline_model *model, const pascaline_session_options *options,
+    pascaline_session **session);
 /* Waits for runs that are still under way. */
 PASCALINE_API void pascaline_session_close(pascaline_session *session);
 
@@ -238,7 +250,13 @@ typedef struct pascaline_buffer {
   pascaline_place place;
 } pascaline_buffer;
 
-/* Runs and waits. inputs and outputs are in the artifact's order. */
+/* Runs and waits. inputs and outputs are in the artifact's order.
+ *
+ * Graphs: from the second run on whose inputs and outputs are at the same
+ * device addresses (all host memory counts as one address), the launches are
+ * one CUDA graph, which the driver starts at once; a session keeps up to four.
+ * Where the driver has no graphs, the log says so and launches go one by one.
+ * The results are the same bits. */
 PASCALINE_API pascaline_status pascaline_session_run(
     pascaline_session *session, const pascaline_buffer *inputs,
     size_t input_count, const pascaline_buffer *outputs, size_t output_count);
@@ -246,7 +264,12 @@ PASCALINE_API pascaline_status pascaline_session_run(
 /* Puts a run on `stream` (a CUstream of the device's primary context; NULL is
  * that context's default stream) and returns. Everything that was handed in
  * must stay as it is until the stream has got there. Runs of one session follow
- * one another, on whatever streams. */
+ * one another, on whatever streams.
+ *
+ * If `stream` is being captured into a graph of the caller's, the run becomes
+ * part of it: this waits for the session's earlier runs, and whoever launches
+ * the graph sees to it that it does not overlap another run of the session, and
+ * that the session is open. */
 PASCALINE_API pascaline_status pascaline_session_run_async(
     pascaline_session *session, const pascaline_buffer *inputs,
     size_t input_count, const pascaline_buffer *outputs, size_t output_count,
