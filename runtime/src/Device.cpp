@@ -131,9 +131,11 @@ Device::Device(shared_ptr<const Driver> from, int ordinal, bool emulator,
   reason = emulator ? "the emulator"
                     : format("gpu %d, %s (compute capability %d.%d)", ordinal,
                              text, major, minor);
+  std::string itsName = text;
   check(call().devicePrimaryCtxRetain(&context, handle),
         "opening its primary context");
-  name = text;
+  // Nothing may throw from here on: the destructor would not run.
+  name.swap(itsName);
 }
 
 Device::~Device() {

@@ -66,7 +66,7 @@ std::optional<ExecutableGraph> Graphs::capture(const Launch &launch) {
     return result == CUDA_SUCCESS;
   };
   CUgraph graph = nullptr;
-  CUgraphExec executable = nullptr;
+  std::optional<ExecutableGraph> result;
   try {
     if (!stream)
       stream.emplace(device);
@@ -84,16 +84,17 @@ std::optional<ExecutableGraph> Graphs::capture(const Launch &launch) {
   } catch (const Error &error) {
     reason = error.what();
   }
-  if (reason.empty())
-    good(call.graphInstantiate(&executable, graph, 0), "instantiating a graph");
+  CUgraphExec executable = nullptr;
+  if (reason.empty() && good(call.graphInstantiate(&executable, graph, 0),
+                             "instantiating a graph"))
+    result.emplace(device, executable);
   if (graph)
     call.graphDestroy(graph);
-  if (!reason.empty()) {
+  if (result)
+    device.log(format("model %s: its launches are captured as a graph", model));
+  else
     giveUp(reason);
-    return std::nullopt;
-  }
-  device.log(format("model %s: its launches are captured as a graph", model));
-  return ExecutableGraph(device, executable);
+  return result;
 }
 
 // Entries stay: the caller holds one.

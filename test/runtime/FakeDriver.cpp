@@ -94,7 +94,7 @@ FAKE(deviceGet, (CUdevice * device, int ordinal),
      if (ordinal >= fake->deviceCount) return CUDA_ERROR_INVALID_DEVICE;
      *device = ordinal;)
 FAKE(deviceGetName, (char *name, int length, CUdevice),
-     snprintf(name, size_t(length), "Fake 1080");)
+     snprintf(name, size_t(length), "%s", fake->deviceName.c_str());)
 FAKE(deviceGetAttribute, (int *value, CUdevice_attribute attribute, CUdevice),
      *value = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
                   ? fake->capability / 10

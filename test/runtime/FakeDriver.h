@@ -44,6 +44,7 @@ public:
   std::vector<std::string> images; // what modules were loaded from
   std::string jitLog;              // put into the error log buffer
   int deviceCount = 1;
+  std::string deviceName = "Fake 1080";
   bool hasGraphs = true; // in the table that driver() gives next
   size_t freeBytes = size_t(1) << 30;
   int capability = 61;
