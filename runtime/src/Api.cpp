@@ -2,6 +2,7 @@
 // turned into statuses, nothing else.
 #include "pascaline/pascaline.h"
 
+#include "runtime/src/ApiChecks.h"
 #include "runtime/src/Error.h"
 #include "runtime/src/Handles.h"
 
@@ -14,27 +15,6 @@ static_assert(int(PASCALINE_F32) == int(ElementType::f32) &&
               "pascaline.h and artifact.h name the same element types");
 
 namespace {
-
-void require(const void *pointer, const char *what) {
-  if (!pointer)
-    fail(PASCALINE_INVALID_ARGUMENT, "%s is NULL", what);
-}
-
-void requireIndex(size_t index, size_t count, const char *what) {
-  if (index >= count)
-    fail(PASCALINE_INVALID_ARGUMENT, "%s %zu: there are %zu, counted from 0",
-         what, index, count);
-}
-
-const Plan &planOf(const pascaline_artifact *handle) {
-  require(handle, "artifact");
-  return handle->artifact->plan;
-}
-
-void describe(const Tensor &tensor, pascaline_tensor_info *info) {
-  *info = {tensor.name, pascaline_element_type(tensor.type), tensor.rank,
-           tensor.shape, tensor.bytes};
-}
 
 // An open: *handle is NULL unless all went well.
 template <class Handle, class Function>
@@ -124,30 +104,27 @@ pascaline_status pascaline_artifact_get_info(const pascaline_artifact *artifact,
              plan.init.size(),
              file.ptx.c_str(),
              file.ptx.size(),
-             file.cubinBytes};
+             file.cubinBytes,
+             plan.programCount()};
   });
 }
 
 pascaline_status pascaline_artifact_input(const pascaline_artifact *artifact,
                                           size_t index,
                                           pascaline_tensor_info *info) {
-  return guarded([&] {
-    const Plan &plan = planOf(artifact);
-    require(info, "info");
-    requireIndex(index, plan.inputs.size(), "input");
-    describe(plan.inputs[index], info);
-  });
+  return pascaline_shape_set_input(artifact, 0, index, info);
 }
 
 pascaline_status pascaline_artifact_output(const pascaline_artifact *artifact,
                                            size_t index,
                                            pascaline_tensor_info *info) {
-  return guarded([&] {
-    const Plan &plan = planOf(artifact);
-    require(info, "info");
-    requireIndex(index, plan.outputs.size(), "output");
-    describe(plan.outputs[index], info);
-  });
+  return pascaline_shape_set_output(artifact, 0, index, info);
+}
+
+pascaline_status pascaline_artifact_launch(const pascaline_artifact *artifact,
+                                           size_t index,
+                                           pascaline_launch_info *info) {
+  return pascaline_shape_set_launch(artifact, 0, index, info);
 }
 
 pascaline_status pascaline_artifact_kernel(const pascaline_artifact *artifact,
@@ -166,36 +143,12 @@ pascaline_status pascaline_artifact_kernel(const pascaline_artifact *artifact,
   });
 }
 
-pascaline_status pascaline_artifact_launch(const pascaline_artifact *artifact,
-                                           size_t index,
-                                           pascaline_launch_info *info) {
-  return guarded([&] {
-    static const char *const limits[] = {"unknown", "fma", "dram", "shared",
-                                         "latency"};
-    const Plan &plan = planOf(artifact);
-    require(info, "info");
-    requireIndex(index, plan.launches.size(), "launch");
-    const Launch &launch = plan.launches[index];
-    *info = {launch.kernel,
-             {launch.grid[0], launch.grid[1], launch.grid[2]},
-             launch.nodes.size(),
-             launch.nodes.data(),
-             launch.flops,
-             launch.bytes,
-             launch.role == artifact::Role::secondary,
-             limits[size_t(launch.limit)]};
-  });
-}
-
 pascaline_status pascaline_artifact_memory(const pascaline_artifact *artifact,
                                            pascaline_memory *memory) {
   return guarded([&] {
     const Plan &plan = planOf(artifact);
     require(memory, "memory");
-    *memory = {plan.weightsBytes,         plan.arenaBytes,
-               plan.counterBytes,         plan.stagingBytes,
-               plan.lowerBoundBytes,      plan.weightsBytes,
-               Session::memoryBytes(plan)};
+    *memory = memoryOf(plan, sessionLayout(plan));
   });
 }
 
@@ -288,6 +241,16 @@ pascaline_session_open_with(pascaline_model *model,
   });
 }
 
+pascaline_status pascaline_session_use_shape_set(pascaline_session *session,
+                                                 size_t set) {
+  return guarded([&] {
+    require(session, "session");
+    requireIndex(set, session->session->model->plan().programCount(),
+                 "shape set");
+    session->session->use(set);
+  });
+}
+
 void pascaline_session_close(pascaline_session *session) { delete session; }
 
 pascaline_status pascaline_session_run(pascaline_session *session,
@@ -327,7 +290,7 @@ pascaline_status pascaline_session_run_timed(
     require(total_us, "total_us");
     requireBuffers(inputs, input_count, "inputs");
     requireBuffers(outputs, output_count, "outputs");
-    size_t launches = session->session->model->plan().launches.size();
+    size_t launches = session->session->program().launches.size();
     if (launch_us && launch_count != launches)
       fail(PASCALINE_INVALID_ARGUMENT,
            "the model has %zu launches, there is room for %zu times", launches,

@@ -132,34 +132,43 @@ void Model::loadWeights() {
                                      plan().weightsBytes - uploaded,
                                      stream.get()),
                   "clearing weights");
-  DeviceMemory scratch;
-  if (!plan().init.empty()) {
-    uint64_t arenaStart = aligned(plan().counterBytes);
-    scratch = DeviceMemory(*device, arenaStart + plan().arenaBytes,
-                           "preparing weights");
-    if (plan().counterBytes)
-      device->check(call.memsetD8Async(scratch.address(), 0,
-                                       plan().counterBytes, stream.get()),
-                    "clearing counters");
-    Bases bases;
-    bases.weights = weights.address();
-    bases.counters = scratch.address();
-    bases.arena = scratch.address() + arenaStart;
-    ParameterBlock parameters;
-    for (size_t i = 0; i < plan().init.size(); ++i)
-      launch(plan().init[i], bases, parameters, stream.get(), "init launch", i);
-  }
+  prepareWeights(plan(), stream.get());
+  for (const Program &program : plan().alternatives)
+    prepareWeights(program, stream.get());
   device->check(call.streamSynchronize(stream.get()), "loading weights");
 }
 
-void Model::launch(const Launch &launch, const Bases &bases,
-                   ParameterBlock &parameters, CUstream stream,
-                   const char *what, size_t index) const {
+void Model::prepareWeights(const Program &program, CUstream stream) {
+  if (program.init.empty())
+    return;
+  const DriverTable &call = device->call();
+  uint64_t arenaStart = aligned(program.counterBytes);
+  DeviceMemory scratch(*device, arenaStart + program.arenaBytes,
+                       "preparing weights");
+  if (program.counterBytes)
+    device->check(
+        call.memsetD8Async(scratch.address(), 0, program.counterBytes, stream),
+        "clearing counters");
+  Bases bases;
+  bases.weights = weights.address();
+  bases.counters = scratch.address();
+  bases.arena = scratch.address() + arenaStart;
+  ParameterBlock parameters;
+  for (size_t i = 0; i < program.init.size(); ++i)
+    launch(program, program.init[i], bases, parameters, stream, "init launch",
+           i);
+  // Before the scratch memory goes.
+  device->check(call.streamSynchronize(stream), "preparing weights");
+}
+
+void Model::launch(const Program &program, const Launch &launch,
+                   const Bases &bases, ParameterBlock &parameters,
+                   CUstream stream, const char *what, size_t index) const {
   for (size_t i = 0; i < launch.arguments.size(); ++i) {
     const Argument &argument = launch.arguments[i];
     uint64_t value = argument.value;
     if (argument.kind == ArgumentKind::buffer)
-      value += addressOf(plan().buffers[argument.buffer], bases);
+      value += addressOf(program.buffers[argument.buffer], bases);
     parameters.set(i, value);
   }
   const Kernel &kernel = plan().kernels[launch.kernel];

@@ -45,8 +45,9 @@ public:
   Model &operator=(const Model &) = delete;
   ~Model();
 
-  // In the current context, on `stream`. `what` and `index` are for errors.
-  void launch(const Launch &launch, const Bases &bases,
+  // A launch of `program`, in the current context, on `stream`. `what` and
+  // `index` are for errors.
+  void launch(const Program &program, const Launch &launch, const Bases &bases,
               ParameterBlock &parameters, CUstream stream, const char *what,
               size_t index) const;
 
@@ -60,6 +61,7 @@ private:
   void loadModule();
   CUresult loadImage(const void *image, std::string &log);
   void loadWeights();
+  void prepareWeights(const Program &program, CUstream stream);
 
   CUmodule module = nullptr;
   std::vector<CUfunction> functions; // one a kernel

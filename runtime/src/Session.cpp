@@ -28,40 +28,63 @@ Session::open(std::shared_ptr<const Model> model,
   return std::make_unique<Session>(std::move(model), options);
 }
 
-uint64_t Session::memoryBytes(const Plan &plan) {
-  return aligned(plan.counterBytes) + aligned(plan.arenaBytes) +
-         plan.stagingBytes;
+SessionLayout layoutOf(const Program &program) {
+  return {program.counterBytes, program.arenaBytes, program.stagingBytes,
+          program.lowerBoundBytes};
+}
+
+SessionLayout sessionLayout(const Plan &plan) {
+  SessionLayout most = layoutOf(plan);
+  for (const Program &program : plan.alternatives) {
+    SessionLayout other = layoutOf(program);
+    most.counterBytes = std::max(most.counterBytes, other.counterBytes);
+    most.arenaBytes = std::max(most.arenaBytes, other.arenaBytes);
+    most.stagingBytes = std::max(most.stagingBytes, other.stagingBytes);
+    most.lowerBoundBytes =
+        std::max(most.lowerBoundBytes, other.lowerBoundBytes);
+  }
+  return most;
 }
 
 Session::Session(std::shared_ptr<const Model> of,
                  const pascaline_session_options &options)
-    : model(std::move(of)),
-      memory(device(), memoryBytes(plan()),
+    : model(std::move(of)), layout(sessionLayout(plan())),
+      memory(device(), layout.total(),
              format("a session of model %s", plan().model).c_str()),
-      graphs(device(), plan().model, !options.no_graphs),
       done(device(), CU_EVENT_DISABLE_TIMING), stream(device()) {
-  CUdeviceptr at = memory.address();
+  bases.weights = model->weightsAddress();
+  bases.counters = memory.address();
+  bases.arena = bases.counters + aligned(layout.counterBytes);
+  for (size_t i = 0; i < plan().programCount(); ++i)
+    variants.emplace_back(*model, plan().program(i),
+                          bases.arena + aligned(layout.arenaBytes),
+                          !options.no_graphs);
+  use(0);
+  addresses.resize(plan().inputs.size() + plan().outputs.size());
+  bases.inputs = addresses.data();
+  bases.outputs = addresses.data() + plan().inputs.size();
+  device().log(format("session of model %s: %s on the device", plan().model,
+                      sizeText(layout.total()).c_str()));
+}
+
+Session::Variant::Variant(const Model &model, const Program &program,
+                          CUdeviceptr at, bool wantsGraphs)
+    : program(&program),
+      graphs(*model.device, model.plan().model, wantsGraphs) {
   auto take = [&](uint64_t bytes) {
     CUdeviceptr start = at;
     at += aligned(bytes);
     return start;
   };
-  bases.weights = model->weightsAddress();
-  bases.counters = take(plan().counterBytes);
-  bases.arena = take(plan().arenaBytes);
-  for (const Tensor &input : plan().inputs)
+  for (const Tensor &input : program.inputs)
     inputStaging.push_back(take(input.bytes));
   // An output that no buffer is bound to is copied from where it is.
-  for (size_t i = 0; i < plan().outputs.size(); ++i) {
-    const Tensor &output = plan().outputs[i];
-    bool bound = plan().buffers[output.buffer].isBoundTo(BufferKind::output, i);
+  for (size_t i = 0; i < program.outputs.size(); ++i) {
+    const Tensor &output = program.outputs[i];
+    bool bound =
+        program.buffers[output.buffer].isBoundTo(BufferKind::output, i);
     outputStaging.push_back(take(bound ? output.bytes : 0));
   }
-  addresses.resize(plan().inputs.size() + plan().outputs.size());
-  bases.inputs = addresses.data();
-  bases.outputs = addresses.data() + plan().inputs.size();
-  device().log(format("session of model %s: %s on the device", plan().model,
-                      sizeText(memoryBytes(plan())).c_str()));
 }
 
 Session::~Session() {
@@ -74,8 +97,8 @@ Session::~Session() {
 void Session::run(const pascaline_buffer *inputs, size_t inputCount,
                   const pascaline_buffer *outputs, size_t outputCount,
                   Timing *timing) {
-  checkArguments(inputs, inputCount, plan().inputs, "input");
-  checkArguments(outputs, outputCount, plan().outputs, "output");
+  checkArguments(inputs, inputCount, program().inputs, "input");
+  checkArguments(outputs, outputCount, program().outputs, "output");
   ContextScope scope(device());
   enqueueOrWait(inputs, outputs, stream.get(), timing);
   countersClean = false; // until the device says that all went well
@@ -91,8 +114,8 @@ void Session::run(const pascaline_buffer *inputs, size_t inputCount,
 void Session::runAsync(const pascaline_buffer *inputs, size_t inputCount,
                        const pascaline_buffer *outputs, size_t outputCount,
                        CUstream on) {
-  checkArguments(inputs, inputCount, plan().inputs, "input");
-  checkArguments(outputs, outputCount, plan().outputs, "output");
+  checkArguments(inputs, inputCount, program().inputs, "input");
+  checkArguments(outputs, outputCount, program().outputs, "output");
   ContextScope scope(device());
   if (isCapturing(device(), on))
     enqueueInto(inputs, outputs, on);
@@ -151,7 +174,8 @@ void Session::enqueue(const pascaline_buffer *inputs,
   if (timing)
     launchTimed(on, *timing);
   else
-    graphs.run(addresses, on, [this](CUstream stream) { launchAll(stream); });
+    active->graphs.run(addresses, on,
+                       [this](CUstream stream) { launchAll(stream); });
   copyOutputs(outputs, on);
   device().check(call.eventRecord(done.get(), on), "recording an event");
   underWay = true;
@@ -159,9 +183,9 @@ void Session::enqueue(const pascaline_buffer *inputs,
 }
 
 void Session::clearCounters(CUstream on) {
-  if (!countersClean && plan().counterBytes)
+  if (!countersClean && layout.counterBytes)
     device().check(device().call().memsetD8Async(bases.counters, 0,
-                                                 plan().counterBytes, on),
+                                                 layout.counterBytes, on),
                    "clearing counters");
 }
 
@@ -188,35 +212,36 @@ void Session::waitForLastRun() {
 
 void Session::bindInputs(const pascaline_buffer *inputs, CUstream on) {
   const DriverTable &call = device().call();
-  for (size_t i = 0; i < plan().inputs.size(); ++i) {
+  for (size_t i = 0; i < program().inputs.size(); ++i) {
     const pascaline_buffer &input = inputs[i];
-    addresses[i] = inputStaging[i];
+    addresses[i] = active->inputStaging[i];
     if (input.bytes == 0)
       continue;
     if (usable(input))
       addresses[i] = deviceAddress(input);
     else if (input.place == PASCALINE_HOST)
-      device().check(
-          call.memcpyHtoDAsync(inputStaging[i], input.data, input.bytes, on),
-          "copying an input");
-    else
-      device().check(call.memcpyDtoDAsync(inputStaging[i], deviceAddress(input),
+      device().check(call.memcpyHtoDAsync(active->inputStaging[i], input.data,
                                           input.bytes, on),
+                     "copying an input");
+    else
+      device().check(call.memcpyDtoDAsync(active->inputStaging[i],
+                                          deviceAddress(input), input.bytes,
+                                          on),
                      "copying an input");
   }
 }
 
 void Session::bindOutputs(const pascaline_buffer *outputs) {
-  CUdeviceptr *to = addresses.data() + plan().inputs.size();
-  for (size_t i = 0; i < plan().outputs.size(); ++i)
+  CUdeviceptr *to = addresses.data() + program().inputs.size();
+  for (size_t i = 0; i < program().outputs.size(); ++i)
     to[i] = usable(outputs[i]) && outputs[i].bytes ? deviceAddress(outputs[i])
-                                                   : outputStaging[i];
+                                                   : active->outputStaging[i];
 }
 
 void Session::launchAll(CUstream on) {
-  const std::vector<Launch> &launches = plan().launches;
+  const std::vector<Launch> &launches = program().launches;
   for (size_t i = 0; i < launches.size(); ++i)
-    model->launch(launches[i], bases, parameters, on, "launch", i);
+    model->launch(program(), launches[i], bases, parameters, on, "launch", i);
 }
 
 void Session::record(size_t timer, CUstream on) {
@@ -225,27 +250,28 @@ void Session::record(size_t timer, CUstream on) {
 }
 
 void Session::launchTimed(CUstream on, Timing &timing) {
-  const std::vector<Launch> &launches = plan().launches;
+  const std::vector<Launch> &launches = program().launches;
   size_t events = timing.launches ? launches.size() + 1 : 2;
   while (timers.size() < events)
     timers.emplace_back(device(), CU_EVENT_DEFAULT);
   record(0, on);
   if (timing.launches) {
     for (size_t i = 0; i < launches.size(); ++i) {
-      model->launch(launches[i], bases, parameters, on, "launch", i);
+      model->launch(program(), launches[i], bases, parameters, on, "launch", i);
       record(i + 1, on);
     }
   } else {
-    graphs.run(addresses, on, [this](CUstream stream) { launchAll(stream); });
+    active->graphs.run(addresses, on,
+                       [this](CUstream stream) { launchAll(stream); });
     record(1, on);
   }
 }
 
 void Session::copyOutputs(const pascaline_buffer *outputs, CUstream on) {
   const DriverTable &call = device().call();
-  for (size_t i = 0; i < plan().outputs.size(); ++i) {
+  for (size_t i = 0; i < program().outputs.size(); ++i) {
     const pascaline_buffer &output = outputs[i];
-    const Buffer &buffer = plan().buffers[plan().outputs[i].buffer];
+    const Buffer &buffer = program().buffers[program().outputs[i].buffer];
     CUdeviceptr from = addressOf(buffer, bases);
     if (output.bytes == 0)
       continue;
@@ -267,7 +293,7 @@ void Session::readTimes(Timing &timing) {
                    "reading an event's time");
     return double(milliseconds) * 1000;
   };
-  size_t count = plan().launches.size();
+  size_t count = program().launches.size();
   timing.total = between(0, timing.launches ? count : 1);
   if (timing.launches)
     for (size_t i = 0; i < count; ++i)

@@ -9,6 +9,7 @@
 
 #include "pascaline/pascaline.h"
 
+#include <deque>
 #include <vector>
 
 namespace pascaline::runtime {
@@ -18,20 +19,33 @@ struct Timing {
   double *launches = nullptr; // one a launch, or null: not wanted
 };
 
+// What a session takes on the device, in this order.
+struct SessionLayout {
+  uint64_t counterBytes, arenaBytes, stagingBytes;
+  uint64_t lowerBoundBytes; // of the arena
+  uint64_t total() const {
+    return aligned(counterBytes) + aligned(arenaBytes) + stagingBytes;
+  }
+};
+SessionLayout layoutOf(const Program &program);
+// Of each the most that any of the plan's programs needs.
+SessionLayout sessionLayout(const Plan &plan);
+
 class Session {
 public:
   static std::unique_ptr<Session>
   open(std::shared_ptr<const Model> model,
        const pascaline_session_options &options);
-  // What a session of this plan takes on the device.
-  static uint64_t memoryBytes(const Plan &plan);
-
   // In the context of the model's device.
   Session(std::shared_ptr<const Model> model,
           const pascaline_session_options &options);
   Session(const Session &) = delete;
   Session &operator=(const Session &) = delete;
   ~Session();
+
+  // Runs are of this program of the plan from now on.
+  void use(size_t program) { active = &variants[program]; }
+  const Program &program() const { return *active->program; }
 
   // Runs and waits; timing may be null.
   void run(const pascaline_buffer *inputs, size_t inputCount,
@@ -43,6 +57,16 @@ public:
   const std::shared_ptr<const Model> model;
 
 private:
+  // What is a shape set's own. Memory is shared: runs follow one another.
+  struct Variant {
+    Variant(const Model &model, const Program &program, CUdeviceptr staging,
+            bool wantsGraphs);
+    const Program *program;
+    // Where inputs and outputs are that the caller has elsewhere.
+    std::vector<CUdeviceptr> inputStaging, outputStaging;
+    Graphs graphs;
+  };
+
   const Device &device() const { return *model->device; }
   const Plan &plan() const { return model->plan(); }
   void checkArguments(const pascaline_buffer *given, size_t count,
@@ -68,14 +92,14 @@ private:
   bool countersClean = false; // not so after a run that failed
   bool underWay = false;      // `done` was recorded and not waited for
 
+  const SessionLayout layout;
   DeviceMemory memory;
   Bases bases;
-  // In `memory`: where inputs and outputs are that the caller has elsewhere.
-  std::vector<CUdeviceptr> inputStaging, outputStaging;
   // What launches of the present run use: of the inputs, then of the outputs.
   std::vector<CUdeviceptr> addresses;
   ParameterBlock parameters;
-  Graphs graphs;
+  std::deque<Variant> variants; // one a program of the plan
+  Variant *active;
   std::vector<Event> timers;
   Event done;
   // Last, so that it is waited for before anything else goes.

@@ -68,6 +68,22 @@ class Package:
             with model, model.session("emulator") as session:
                 self.expect_right(session)
 
+    def test_chooses_among_shapes(self):
+        """Several shapes in one model; the inputs choose."""
+        shapes = {"x": [(2, 3), (5, 3)]}
+        with self.api.compile(self.bytes, shapes=shapes) as model:
+            if [each.outputs[0].shape for each in model.shape_sets] != shapes["x"]:
+                raise harness.Failure(f"the shape sets are {model.shape_sets}")
+            with model.session("emulator") as session:
+                five = np.linspace(-2, 2, 15, dtype=np.float32).reshape(5, 3)
+                for _ in range(3):
+                    self.expect_right(session)
+                    harness.expect_close("y", session.run({"x": five})["y"],
+                                         np.maximum(five, 0), exact=True)
+                self.expect_error("compiled for x [2, 3]; x [5, 3], and not for x [4, 3]",
+                                  session.run, {"x": five[:4]})
+                self.expect_error("input 'x' is missing", session.run, {})
+
     def test_sessions_outlive_their_model(self):
         """Closed in any order, or not at all."""
         model = self.api.compile(self.bytes, shapes=self.shapes)

@@ -7,7 +7,7 @@ nodes out of order, defaults that are inputs, names that are no file names.
 
 import numpy as np
 import onnx
-from onnx import helper
+from onnx import TensorProto, helper, numpy_helper
 
 import graphs
 import harness
@@ -25,6 +25,24 @@ def build(rows, inner, columns, output="y"):
     return graphs.node_graph(nodes, feeds, [output], weights), feeds
 
 
+def convolution(batch, height, width):
+    """(model, feeds): a convolution, its mean over the picture, and a matmul; only channels are
+    fixed."""
+    rng = np.random.default_rng(batch * height)
+    weights = np.random.default_rng(0)
+    constants = [numpy_helper.from_array(weights.standard_normal(shape, np.float32), name)
+                 for name, shape in [("w", (8, 4, 3, 3)), ("v", (8, 5))]]
+    nodes = [helper.make_node("Conv", ["x", "w"], ["c"], name="conv", pads=[1, 1, 1, 1]),
+             helper.make_node("GlobalAveragePool", ["c"], ["p"], name="mean"),
+             helper.make_node("Flatten", ["p"], ["f"], name="flat"),
+             helper.make_node("MatMul", ["f", "v"], ["y"], name="matmul")]
+    values = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 4, "h", "w"]),
+              helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 5])]
+    graph = helper.make_graph(nodes, "convolution", values[:1], values[1:], constants)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    return model, {"x": rng.standard_normal((batch, 4, height, width), np.float32)}
+
+
 class Slice:
     """The tests."""
 
@@ -36,6 +54,7 @@ class Slice:
         for sizes in [(128, 64, 128), (5, 7, 3), (1, 300, 130), (129, 1, 65)]:
             yield f"slice/{'x'.join(map(str, sizes))}", lambda s=sizes: self.check(*build(*s))
         yield "slice/dynamic-dimension", self.dynamic
+        yield "slice/shape-sets", self.shape_sets
         yield "slice/external-data", self.external_data
         yield "slice/unsorted-nodes", self.unsorted
         yield "slice/default-input", self.default_input
@@ -64,6 +83,33 @@ class Slice:
         del model.graph.value_info[:]
         model.graph.output[0].type.tensor_type.shape.dim[0].dim_param = "batch"
         self.check(model, feeds, ["--shape", "x=5x7"])
+
+    def shape_sets(self):
+        """One artifact for several shapes: each run's inputs choose, the weights are there once."""
+        sizes = [(1, 8, 12), (3, 8, 12), (2, 20, 20)]
+        model, _ = convolution(*sizes[0])
+        with harness.scratch() as folder:
+            onnx.save(model, f"{folder}/m.onnx")
+            shapes = [f"{batch}x4x{height}x{width}" for batch, height, width in sizes]
+            for name, chosen in [("one", shapes[:1]), ("all", shapes)]:
+                self.product.compile(f"{folder}/m.onnx", f"{folder}/{name}.pasc",
+                                     "--shape", f"x={','.join(chosen)}")
+            for size in sizes:
+                _, feeds = convolution(*size)
+                got = self.product.run(f"{folder}/all.pasc", feeds, folder, ["y"])
+                harness.expect_close("y", got["y"], graphs.reference_outputs(model, feeds)["y"])
+            one, every = (self.product.inspect(f"{folder}/{name}.pasc") for name in ("one", "all"))
+            if every["memory"]["weights"] != one["memory"]["weights"]:
+                raise harness.Failure(f"three shape sets have {every['memory']['weights']} bytes of "
+                                      f"weights, one has {one['memory']['weights']}")
+            _, feeds = convolution(2, 8, 12)
+            try:
+                self.product.run(f"{folder}/all.pasc", feeds, folder, ["y"])
+            except harness.Failure as error:
+                if "and not for x 2x4x8x12" in str(error):
+                    return
+                raise
+            raise harness.Failure("a shape that the model is not compiled for is run")
 
     def external_data(self):
         """Weights in a file beside the model."""

@@ -40,7 +40,9 @@ int main(int argc, char **argv) {
                               cl::cat(category));
   cl::list<std::string> shapes(
       "shape", cl::value_desc("NAME=1x3x224x224"),
-      cl::desc("Bind an input's dimensions; again for each input"),
+      cl::desc("Bind an input's dimensions; again for each input. Several "
+               "shapes, NAME=1x3x224x224,8x3x224x224, make one artifact for "
+               "all of them"),
       cl::cat(category));
   cl::opt<Stage> stage(
       "emit", cl::desc("Stop after a stage and print it:"),

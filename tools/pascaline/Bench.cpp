@@ -67,12 +67,13 @@ std::vector<uint8_t> makeInput(const pascaline_tensor_info &tensor) {
 
 class Bench {
 public:
-  Bench(const ArtifactHandle &artifact, const DeviceHandle &device)
+  Bench(const ArtifactHandle &artifact, size_t set, const DeviceHandle &device)
       : model(openModel(artifact, device)), session(openSession(model)),
-        launches(infoOf(artifact).launch_count) {
-    for (const pascaline_tensor_info &tensor : inputsOf(artifact))
+        launches(shapeSetOf(artifact, set).launch_count) {
+    check(pascaline_session_use_shape_set(session.get(), set));
+    for (const pascaline_tensor_info &tensor : inputsOf(artifact, set))
       place(makeInput(tensor), in);
-    for (const pascaline_tensor_info &tensor : outputsOf(artifact))
+    for (const pascaline_tensor_info &tensor : outputsOf(artifact, set))
       place(std::vector<uint8_t>(tensor.bytes), out);
   }
 
@@ -135,11 +136,9 @@ Statistics statisticsOf(std::vector<double> times) {
           quantile(0.9), quantile(0.99), sum / double(times.size())};
 }
 
-std::string asJson(const ArtifactHandle &artifact,
+std::string asJson(const ArtifactHandle &artifact, size_t set,
                    const pascaline_device_info &device, const Statistics &total,
                    const std::vector<KernelSummary> &kernels) {
-  pascaline_memory memory;
-  check(pascaline_artifact_memory(artifact.get(), &memory));
   Json json;
   json.open('{').key("model").value(infoOf(artifact).model);
   json.key("device").value(device.name);
@@ -150,14 +149,14 @@ std::string asJson(const ArtifactHandle &artifact,
   json.key("mean").value(total.mean).close('}');
   json.key("iterations").value(uint64_t(total.runs));
   writeKernels(json, kernels, true);
-  writeMemory(json, memory);
+  writeMemory(json, shapeSetOf(artifact, set).memory);
   return json.close('}').finish();
 }
 
 // The trace event format: one complete event a launch, one behind another.
-std::string asTrace(const ArtifactHandle &artifact,
+std::string asTrace(const ArtifactHandle &artifact, size_t set,
                     const std::vector<double> &times) {
-  std::vector<pascaline_launch_info> launches = launchesOf(artifact);
+  std::vector<pascaline_launch_info> launches = launchesOf(artifact, set);
   Json json;
   json.open('{').key("traceEvents").open('[');
   double start = 0;
@@ -212,6 +211,7 @@ int benchCommand(int argc, char **argv) {
   Options options(argc, argv,
                   {{"--device", true},
                    {"--sanitize", false},
+                   {"--shape-set", true},
                    {"--iterations", true},
                    {"--warmup", true},
                    {"--duration", true},
@@ -225,10 +225,11 @@ int benchCommand(int argc, char **argv) {
       options.number("--duration", counted ? 1e9 : 10, 0.001, 1e9);
 
   ArtifactHandle artifact = openArtifact(options.positional());
+  size_t set = chosenShapeSet(options, artifact);
   DeviceHandle handle = openDevice(options);
   pascaline_device_info device;
   check(pascaline_device_get_info(handle.get(), &device));
-  Bench bench(artifact, handle);
+  Bench bench(artifact, set, handle);
 
   Clock::time_point start = Clock::now();
   for (size_t i = 0; i < warmup; ++i) {
@@ -246,13 +247,13 @@ int benchCommand(int argc, char **argv) {
       bench.run(true);
 
   std::vector<double> times = bench.kernelTimes();
-  std::vector<KernelSummary> kernels = summarize(artifact, times);
+  std::vector<KernelSummary> kernels = summarize(artifact, set, times);
   Statistics total = statisticsOf(totals);
   PendingFiles files;
   if (const std::string *path = options.value("--json"))
-    files.add(*path, asJson(artifact, device, total, kernels));
+    files.add(*path, asJson(artifact, set, device, total, kernels));
   if (const std::string *path = options.value("--trace"))
-    files.add(*path, asTrace(artifact, times));
+    files.add(*path, asTrace(artifact, set, times));
   files.commit();
   print(infoOf(artifact).model, device, total, kernels);
   return 0;

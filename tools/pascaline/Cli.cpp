@@ -150,25 +150,41 @@ pascaline_artifact_info infoOf(const ArtifactHandle &artifact) {
   return info;
 }
 
-std::vector<pascaline_tensor_info> inputsOf(const ArtifactHandle &artifact) {
+std::vector<pascaline_tensor_info> inputsOf(const ArtifactHandle &artifact,
+                                            size_t set) {
   std::vector<pascaline_tensor_info> result(infoOf(artifact).input_count);
   for (size_t i = 0; i < result.size(); ++i)
-    check(pascaline_artifact_input(artifact.get(), i, &result[i]));
+    check(pascaline_shape_set_input(artifact.get(), set, i, &result[i]));
   return result;
 }
 
-std::vector<pascaline_tensor_info> outputsOf(const ArtifactHandle &artifact) {
+std::vector<pascaline_tensor_info> outputsOf(const ArtifactHandle &artifact,
+                                             size_t set) {
   std::vector<pascaline_tensor_info> result(infoOf(artifact).output_count);
   for (size_t i = 0; i < result.size(); ++i)
-    check(pascaline_artifact_output(artifact.get(), i, &result[i]));
+    check(pascaline_shape_set_output(artifact.get(), set, i, &result[i]));
   return result;
 }
 
-std::vector<pascaline_launch_info> launchesOf(const ArtifactHandle &artifact) {
-  std::vector<pascaline_launch_info> result(infoOf(artifact).launch_count);
+std::vector<pascaline_launch_info> launchesOf(const ArtifactHandle &artifact,
+                                              size_t set) {
+  std::vector<pascaline_launch_info> result(
+      shapeSetOf(artifact, set).launch_count);
   for (size_t i = 0; i < result.size(); ++i)
-    check(pascaline_artifact_launch(artifact.get(), i, &result[i]));
+    check(pascaline_shape_set_launch(artifact.get(), set, i, &result[i]));
   return result;
+}
+
+pascaline_shape_set_info shapeSetOf(const ArtifactHandle &artifact,
+                                    size_t set) {
+  pascaline_shape_set_info info;
+  check(pascaline_shape_set_get_info(artifact.get(), set, &info));
+  return info;
+}
+
+size_t chosenShapeSet(const Options &options, const ArtifactHandle &artifact) {
+  double most = double(infoOf(artifact).shape_set_count - 1);
+  return size_t(options.number("--shape-set", 0, 0, most));
 }
 
 std::string bytesText(uint64_t bytes) {

@@ -69,9 +69,16 @@ ModelHandle openModel(const ArtifactHandle &artifact,
 SessionHandle openSession(const ModelHandle &model);
 
 pascaline_artifact_info infoOf(const ArtifactHandle &artifact);
-std::vector<pascaline_tensor_info> inputsOf(const ArtifactHandle &artifact);
-std::vector<pascaline_tensor_info> outputsOf(const ArtifactHandle &artifact);
-std::vector<pascaline_launch_info> launchesOf(const ArtifactHandle &artifact);
+// Of a shape set.
+std::vector<pascaline_tensor_info> inputsOf(const ArtifactHandle &artifact,
+                                            size_t set);
+std::vector<pascaline_tensor_info> outputsOf(const ArtifactHandle &artifact,
+                                             size_t set);
+std::vector<pascaline_launch_info> launchesOf(const ArtifactHandle &artifact,
+                                              size_t set);
+pascaline_shape_set_info shapeSetOf(const ArtifactHandle &artifact, size_t set);
+// --shape-set, or 0.
+size_t chosenShapeSet(const Options &options, const ArtifactHandle &artifact);
 
 // "1.5 MiB"
 std::string bytesText(uint64_t bytes);

@@ -30,24 +30,30 @@ size_t primaryCount(const std::vector<pascaline_launch_info> &launches) {
   return count;
 }
 
-std::string asJson(const ArtifactHandle &artifact,
-                   const pascaline_memory &memory) {
+// What a shape set has of its own.
+void writeShapeSet(Json &json, const ArtifactHandle &artifact, size_t set) {
+  pascaline_shape_set_info info = shapeSetOf(artifact, set);
+  writeTensors(json, "inputs", inputsOf(artifact, set));
+  writeTensors(json, "outputs", outputsOf(artifact, set));
+  json.key("launches").value(uint64_t(info.launch_count));
+  json.key("primary_launches")
+      .value(uint64_t(primaryCount(launchesOf(artifact, set))));
+  json.key("init_launches").value(uint64_t(info.init_launch_count));
+  writeKernels(json, summarize(artifact, set, {}), false);
+  writeMemory(json, info.memory);
+}
+
+std::string asJson(const ArtifactHandle &artifact, size_t set) {
   pascaline_artifact_info info = infoOf(artifact);
   Json json;
   json.open('{').key("model").value(info.model);
   json.key("format_version").value(uint64_t(info.format_version));
   json.key("target").value(format("sm_%u", info.target_sm).c_str());
   json.key("chip").value(info.chip).key("producer").value(info.producer);
-  writeTensors(json, "inputs", inputsOf(artifact));
-  writeTensors(json, "outputs", outputsOf(artifact));
-  json.key("launches").value(uint64_t(info.launch_count));
-  json.key("primary_launches")
-      .value(uint64_t(primaryCount(launchesOf(artifact))));
-  json.key("init_launches").value(uint64_t(info.init_launch_count));
   json.key("ptx_bytes").value(uint64_t(info.ptx_bytes));
   json.key("cubin_bytes").value(uint64_t(info.cubin_bytes));
-  writeKernels(json, summarize(artifact, {}), false);
-  writeMemory(json, memory);
+  json.key("shape_sets").value(uint64_t(info.shape_set_count));
+  writeShapeSet(json, artifact, set);
   return json.close('}').finish();
 }
 
@@ -57,13 +63,28 @@ void printTensors(const char *what, const Tensors &tensors) {
            typeText(tensor).c_str());
 }
 
-void printText(const ArtifactHandle &artifact, const pascaline_memory &memory) {
+// "x 1x3, y scalar"
+std::string shapesText(const Tensors &tensors) {
+  std::string text;
+  for (const pascaline_tensor_info &tensor : tensors)
+    text += (text.empty() ? "" : ", ") + printable(tensor.name) + " " +
+            shapeText(tensor.shape, tensor.rank);
+  return text;
+}
+
+void printText(const ArtifactHandle &artifact, size_t set) {
   pascaline_artifact_info info = infoOf(artifact);
+  pascaline_shape_set_info here = shapeSetOf(artifact, set);
+  const pascaline_memory &memory = here.memory;
   printf("model    %s, format version %u, sm_%u, tuned for %s, by %s\n",
          printable(info.model).c_str(), info.format_version, info.target_sm,
          printable(info.chip).c_str(), printable(info.producer).c_str());
-  printTensors("input", inputsOf(artifact));
-  printTensors("output", outputsOf(artifact));
+  for (size_t i = 0; info.shape_set_count > 1 && i < info.shape_set_count; ++i)
+    printf("shapes %zu %s\n", i, shapesText(inputsOf(artifact, i)).c_str());
+  if (info.shape_set_count > 1)
+    printf("\nof shape set %zu:\n", set);
+  printTensors("input", inputsOf(artifact, set));
+  printTensors("output", outputsOf(artifact, set));
   printf("memory   weights %s; a session %s: arena %s (no less than %s), "
          "counters %s, staging %s\n",
          bytesText(memory.weights).c_str(),
@@ -71,14 +92,14 @@ void printText(const ArtifactHandle &artifact, const pascaline_memory &memory) {
          bytesText(memory.arena).c_str(), bytesText(memory.lower_bound).c_str(),
          bytesText(memory.counters).c_str(), bytesText(memory.staging).c_str());
   printf("launches %zu a run, %zu of them primary; %zu at load\n",
-         info.launch_count, primaryCount(launchesOf(artifact)),
-         info.init_launch_count);
+         here.launch_count, primaryCount(launchesOf(artifact, set)),
+         here.init_launch_count);
   printf("code     %s of PTX, %s of cubin, %zu kernels\n\n",
          bytesText(info.ptx_bytes).c_str(), bytesText(info.cubin_bytes).c_str(),
          info.kernel_count);
   printf("%8s %9s %10s %7s %6s %-8s kernel: nodes\n", "launches", "MFLOP", "MB",
          "threads", "shared", "limit");
-  for (const KernelSummary &each : summarize(artifact, {})) {
+  for (const KernelSummary &each : summarize(artifact, set, {})) {
     const pascaline_kernel_info &kernel = each.kernel;
     printf("%8llu %9.1f %10.3f %7u %6u %-8s %s: %s\n",
            (unsigned long long)each.launches, double(each.flops) / 1e6,
@@ -107,17 +128,18 @@ void extractPtx(const ArtifactHandle &artifact, const std::string &directory,
 } // namespace
 
 int inspectCommand(int argc, char **argv) {
-  Options options(argc, argv, {{"--json", false}, {"--extract-ptx", true}},
-                  "MODEL.pasc");
+  Options options(
+      argc, argv,
+      {{"--json", false}, {"--extract-ptx", true}, {"--shape-set", true}},
+      "MODEL.pasc");
   ArtifactHandle artifact = openArtifact(options.positional());
-  pascaline_memory memory;
-  check(pascaline_artifact_memory(artifact.get(), &memory));
+  size_t set = chosenShapeSet(options, artifact);
   if (const std::string *directory = options.value("--extract-ptx"))
     extractPtx(artifact, *directory, options.positional());
   if (options.has("--json"))
-    fputs(asJson(artifact, memory).c_str(), stdout);
+    fputs(asJson(artifact, set).c_str(), stdout);
   else
-    printText(artifact, memory);
+    printText(artifact, set);
   return 0;
 }
 

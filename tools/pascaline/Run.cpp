@@ -4,6 +4,7 @@
 #include "tools/pascaline/Cli.h"
 #include "tools/pascaline/Npy.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -40,8 +41,15 @@ std::map<std::string, std::string> inputFiles(const Options &options,
   return result;
 }
 
-std::vector<NpyArray> readInputs(const Options &options,
-                                 const Tensors &inputs) {
+bool hasShape(const pascaline_tensor_info &tensor,
+              const std::vector<int64_t> &shape) {
+  return std::equal(tensor.shape, tensor.shape + tensor.rank, shape.begin(),
+                    shape.end());
+}
+
+// fixed: `inputs` has the only shapes that there are.
+std::vector<NpyArray> readInputs(const Options &options, const Tensors &inputs,
+                                 bool fixed) {
   auto files = inputFiles(options, inputs);
   for (const pascaline_tensor_info &input : inputs)
     if (!files.count(input.name))
@@ -52,9 +60,7 @@ std::vector<NpyArray> readInputs(const Options &options,
     const std::string &path = files[input.name];
     result.push_back(readNpy(path));
     const NpyArray &array = result.back();
-    if (array.type != input.type ||
-        array.shape !=
-            std::vector<int64_t>(input.shape, input.shape + input.rank))
+    if (array.type != input.type || (fixed && !hasShape(input, array.shape)))
       throw Failure(
           format("input \"%s\" takes %s, %s holds %s %s", input.name,
                  typeText(input).c_str(), path.c_str(),
@@ -62,6 +68,18 @@ std::vector<NpyArray> readInputs(const Options &options,
                  shapeText(array.shape.data(), array.shape.size()).c_str()));
   }
   return result;
+}
+
+// The shape set that the arrays' shapes make.
+size_t shapeSetFor(const ArtifactHandle &artifact,
+                   const std::vector<NpyArray> &arrays) {
+  std::vector<pascaline_shape> shapes;
+  for (const NpyArray &array : arrays)
+    shapes.push_back({array.shape.data(), array.shape.size()});
+  size_t set;
+  check(pascaline_shape_set_find(artifact.get(), shapes.data(), shapes.size(),
+                                 &set));
+  return set;
 }
 
 bool isPlain(const std::string &name) {
@@ -100,13 +118,16 @@ int runCommand(int argc, char **argv) {
   if (!directory)
     throw WrongUsage("no --output-dir is given");
   ArtifactHandle artifact = openArtifact(options.positional());
-  Tensors inputs = inputsOf(artifact), outputs = outputsOf(artifact);
-  std::vector<NpyArray> arrays = readInputs(options, inputs);
+  std::vector<NpyArray> arrays = readInputs(
+      options, inputsOf(artifact, 0), infoOf(artifact).shape_set_count == 1);
+  size_t set = shapeSetFor(artifact, arrays);
+  Tensors outputs = outputsOf(artifact, set);
   std::vector<std::string> names = outputNames(outputs);
 
   DeviceHandle device = openDevice(options);
   ModelHandle model = openModel(artifact, device);
   SessionHandle session = openSession(model);
+  check(pascaline_session_use_shape_set(session.get(), set));
   std::vector<pascaline_buffer> in, out;
   for (NpyArray &array : arrays)
     in.push_back({array.data.data(), array.data.size(), PASCALINE_HOST});

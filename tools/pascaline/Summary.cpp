@@ -5,9 +5,9 @@
 
 namespace pascaline::cli {
 
-std::vector<KernelSummary> summarize(const ArtifactHandle &artifact,
+std::vector<KernelSummary> summarize(const ArtifactHandle &artifact, size_t set,
                                      const std::vector<double> &times) {
-  std::vector<pascaline_launch_info> launches = launchesOf(artifact);
+  std::vector<pascaline_launch_info> launches = launchesOf(artifact, set);
   constexpr size_t none = size_t(-1);
   std::vector<size_t> place(infoOf(artifact).kernel_count, none);
   std::vector<KernelSummary> result;

@@ -17,7 +17,7 @@ struct KernelSummary {
 };
 
 // In the order of their first launch. times: one a launch, or empty.
-std::vector<KernelSummary> summarize(const ArtifactHandle &artifact,
+std::vector<KernelSummary> summarize(const ArtifactHandle &artifact, size_t set,
                                      const std::vector<double> &times);
 
 // The keys that both commands' JSON has.

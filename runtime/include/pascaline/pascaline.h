@@ -102,6 +102,7 @@ typedef struct pascaline_artifact_info {
   const char *ptx;          /* text with a final NUL */
   size_t ptx_bytes;         /* without it */
   size_t cubin_bytes;       /* 0: none */
+  size_t shape_set_count;   /* at least 1 */
 } pascaline_artifact_info;
 
 typedef struct pascaline_tensor_info {
@@ -132,7 +133,8 @@ typedef struct pascaline_launch_info {
 } pascaline_launch_info;
 
 /* Bytes on the device. A model takes `weights`; each session takes `arena`,
- * `counters` and `staging` (copies of inputs and outputs, for host pointers).
+ * `counters` and `staging` (copies of inputs and outputs, for host pointers):
+ * of each the most that any shape set needs.
  */
 typedef struct pascaline_memory {
   uint64_t weights;
@@ -160,6 +162,44 @@ pascaline_artifact_launch(const pascaline_artifact *artifact, size_t index,
                           pascaline_launch_info *info);
 PASCALINE_API pascaline_status pascaline_artifact_memory(
     const pascaline_artifact *artifact, pascaline_memory *memory);
+
+/* ---- Shape sets ----
+ *
+ * A model compiled for several shapes of its inputs has a shape set for each.
+ * Names, types and order of inputs and outputs are the same in all. What is
+ * said of an artifact's inputs, outputs and launches above is said of set 0,
+ * which a session runs until it is told another. Weights and a session's memory
+ * are shared by all. */
+
+typedef struct pascaline_shape {
+  const int64_t *dims; /* may be NULL when rank is 0 */
+  size_t rank;
+} pascaline_shape;
+
+typedef struct pascaline_shape_set_info {
+  size_t launch_count;      /* a run */
+  size_t init_launch_count; /* when a model is opened */
+  pascaline_memory memory;  /* of this set alone */
+} pascaline_shape_set_info;
+
+PASCALINE_API pascaline_status
+pascaline_shape_set_get_info(const pascaline_artifact *artifact, size_t set,
+                             pascaline_shape_set_info *info);
+PASCALINE_API pascaline_status
+pascaline_shape_set_input(const pascaline_artifact *artifact, size_t set,
+                          size_t index, pascaline_tensor_info *info);
+PASCALINE_API pascaline_status
+pascaline_shape_set_output(const pascaline_artifact *artifact, size_t set,
+                           size_t index, pascaline_tensor_info *info);
+PASCALINE_API pascaline_status
+pascaline_shape_set_launch(const pascaline_artifact *artifact, size_t set,
+                           size_t index, pascaline_launch_info *info);
+/* The set whose inputs have these shapes, in the inputs' order;
+ * PASCALINE_INVALID_ARGUMENT, and the shapes that there are in the sentence,
+ * where none has. */
+PASCALINE_API pascaline_status pascaline_shape_set_find(
+    const pascaline_artifact *artifact, const pascaline_shape *shapes,
+    size_t shape_count, size_t *set);
 
 /* ---- Device ---- */
 
@@ -235,6 +275,11 @@ PASCALINE_API pascaline_status pascaline_session_open_with(
     pascaline_session **session);
 /* Waits for runs that are still under way. */
 PASCALINE_API void pascaline_session_close(pascaline_session *session);
+
+/* Runs from now on are of this shape set. Waits for nothing; runs that are
+ * under way stay what they are. */
+PASCALINE_API pascaline_status
+pascaline_session_use_shape_set(pascaline_session *session, size_t set);
 
 typedef enum pascaline_place {
   PASCALINE_HOST = 0,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 import os
 import warnings
 from typing import Mapping, Optional, Sequence, Union
@@ -14,13 +15,22 @@ _ERROR = 1     # pascaline_compile_severity
 _REFUSED = 2   # pascaline_compile_status
 
 
-def _shape_texts(shapes: Mapping[str, Sequence[int]]) -> list[bytes]:
-    return [f"{name}={'x'.join(str(int(size)) for size in shape)}".encode()
-            for name, shape in shapes.items()]
+Shape = Sequence[int]
+# One shape an input, or several: a shape set for each, as many for every such input.
+Shapes = Mapping[str, Union[Shape, Sequence[Shape]]]
+
+
+def _shape_texts(shapes: Shapes) -> list[bytes]:
+    def texts(shape):
+        several = len(shape) > 0 and not hasattr(shape[0], "__index__")
+        return ["x".join(str(operator.index(size)) for size in each)
+                for each in (shape if several else [shape])]
+
+    return [f"{name}={','.join(texts(shape))}".encode() for name, shape in shapes.items()]
 
 
 def compile_to_bytes(model: Union[str, os.PathLike, bytes], *,
-                     shapes: Optional[Mapping[str, Sequence[int]]] = None,
+                     shapes: Optional[Shapes] = None,
                      chip: Optional[str] = None, precision: Optional[str] = None,
                      keep_fp32: Optional[str] = None, name: str = "model") -> bytes:
     """The bytes of model.pasc."""
@@ -55,7 +65,7 @@ def compile_to_bytes(model: Union[str, os.PathLike, bytes], *,
 
 
 def compile(model: Union[str, os.PathLike, bytes], *,  # pylint: disable=redefined-builtin
-            shapes: Optional[Mapping[str, Sequence[int]]] = None,
+            shapes: Optional[Shapes] = None,
             chip: Optional[str] = None, precision: Optional[str] = None,
             keep_fp32: Optional[str] = None, name: str = "model") -> Model:
     """Compiles a path or the bytes of a model. `shapes` binds inputs, as --shape does; `name` is

@@ -37,7 +37,7 @@ class ArtifactInfo(ctypes.Structure):
                 ("format_version", c_uint32), ("target_sm", c_uint32), ("input_count", c_size_t),
                 ("output_count", c_size_t), ("kernel_count", c_size_t),
                 ("launch_count", c_size_t), ("init_launch_count", c_size_t), ("ptx", c_void_p),
-                ("ptx_bytes", c_size_t), ("cubin_bytes", c_size_t)]
+                ("ptx_bytes", c_size_t), ("cubin_bytes", c_size_t), ("shape_set_count", c_size_t)]
 
 
 class DeviceInfo(ctypes.Structure):
@@ -69,8 +69,8 @@ RUNTIME = {
     "pascaline_artifact_open_bytes": (c_int, [c_void_p, c_size_t, c_char_p, POINTER(c_void_p)]),
     "pascaline_artifact_close": (None, [c_void_p]),
     "pascaline_artifact_get_info": (c_int, [c_void_p, POINTER(ArtifactInfo)]),
-    "pascaline_artifact_input": (c_int, [c_void_p, c_size_t, POINTER(TensorInfo)]),
-    "pascaline_artifact_output": (c_int, [c_void_p, c_size_t, POINTER(TensorInfo)]),
+    "pascaline_shape_set_input": (c_int, [c_void_p, c_size_t, c_size_t, POINTER(TensorInfo)]),
+    "pascaline_shape_set_output": (c_int, [c_void_p, c_size_t, c_size_t, POINTER(TensorInfo)]),
     "pascaline_device_open": (c_int, [c_char_p, c_void_p, POINTER(c_void_p)]),
     "pascaline_device_close": (None, [c_void_p]),
     "pascaline_device_get_info": (c_int, [c_void_p, POINTER(DeviceInfo)]),
@@ -78,6 +78,7 @@ RUNTIME = {
     "pascaline_model_close": (None, [c_void_p]),
     "pascaline_session_open": (c_int, [c_void_p, POINTER(c_void_p)]),
     "pascaline_session_close": (None, [c_void_p]),
+    "pascaline_session_use_shape_set": (c_int, [c_void_p, c_size_t]),
     "pascaline_session_run": (c_int, [c_void_p, POINTER(Buffer), c_size_t, POINTER(Buffer),
                                       c_size_t]),
 }

@@ -27,6 +27,13 @@ class Tensor:
     shape: tuple[int, ...]
 
 
+@dataclass(frozen=True)
+class ShapeSet:
+    """The inputs and outputs of a model in one of the shapes that it is compiled for."""
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+
+
 class _Handle:
     """One opaque handle: closed once, at the latest when nothing refers to it. The C API lets
     handles be closed in any order."""
@@ -69,8 +76,20 @@ class Model:
         check(library.pascaline_artifact_get_info(artifact.pointer, ctypes.byref(info)))
         self.name: str = info.model.decode("utf-8", "replace")
         self.chip: str = info.chip.decode("utf-8", "replace")
-        self.inputs = self._tensors(library.pascaline_artifact_input, info.input_count)
-        self.outputs = self._tensors(library.pascaline_artifact_output, info.output_count)
+        self.shape_sets = tuple(
+            ShapeSet(self._tensors(library.pascaline_shape_set_input, index, info.input_count),
+                     self._tensors(library.pascaline_shape_set_output, index, info.output_count))
+            for index in range(info.shape_set_count))
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        """Of the first shape set."""
+        return self.shape_sets[0].inputs
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        """Of the first shape set."""
+        return self.shape_sets[0].outputs
 
     @classmethod
     def from_bytes(cls, content: bytes, name: str = "model") -> "Model":
@@ -82,11 +101,11 @@ class Model:
                          held.ctypes.data, len(content), name.encode(), keeps=(held,))
         return cls(artifact)
 
-    def _tensors(self, get, count: int) -> tuple[Tensor, ...]:
+    def _tensors(self, get, shape_set: int, count: int) -> tuple[Tensor, ...]:
         tensors = []
         for index in range(count):
             info = TensorInfo()
-            check(get(self._artifact.pointer, index, ctypes.byref(info)))
+            check(get(self._artifact.pointer, shape_set, index, ctypes.byref(info)))
             tensors.append(Tensor(info.name.decode("utf-8", "replace"),
                                   np.dtype(_TYPES[info.type]), tuple(info.shape[:info.rank])))
         return tuple(tensors)
@@ -107,7 +126,7 @@ class Model:
             opened, model = self._models[device]
             handle = _open(library.pascaline_session_open, library.pascaline_session_close,
                            model.pointer, keeps=self._artifact.keeps)
-        return Session(self.inputs, self.outputs, handle, _device_reason(opened))
+        return Session(self.shape_sets, handle, _device_reason(opened))
 
     def close(self) -> None:
         """Sessions that are open go on."""
@@ -134,27 +153,46 @@ def _device_reason(device: _Handle) -> str:
 class Session:
     """What one run at a time needs. `device` says which device it is on and why."""
 
-    def __init__(self, inputs, outputs, handle: _Handle, device: str):
+    def __init__(self, shape_sets: tuple[ShapeSet, ...], handle: _Handle, device: str):
         """Use Model.session()."""
-        self.inputs: tuple[Tensor, ...] = inputs
-        self.outputs: tuple[Tensor, ...] = outputs
+        self.shape_sets = shape_sets
         self.device = device
         self._handle = handle
         self._lock = threading.Lock()
 
     def run(self, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Runs once. Types and shapes must be the model's; nothing is converted."""
-        unknown = set(inputs) - {tensor.name for tensor in self.inputs}
+        """Runs once. Types and shapes must be the model's; nothing is converted. Of a model that is
+        compiled for several shapes, the inputs' shapes choose."""
+        names = [tensor.name for tensor in self.shape_sets[0].inputs]
+        unknown = set(inputs) - set(names)
         if unknown:
             raise Error(f"input {sorted(unknown)[0]!r} is not one of the model's: "
-                        f"{', '.join(tensor.name for tensor in self.inputs) or 'it has none'}")
-        given = [_input(tensor, inputs.get(tensor.name)) for tensor in self.inputs]
-        results = [np.empty(tensor.shape, tensor.dtype) for tensor in self.outputs]
+                        f"{', '.join(names) or 'it has none'}")
+        index = self._find(inputs)
+        chosen = self.shape_sets[index]
+        given = [_input(tensor, inputs.get(tensor.name)) for tensor in chosen.inputs]
+        results = [np.empty(tensor.shape, tensor.dtype) for tensor in chosen.outputs]
         with self._lock:
+            session = self._handle.use("session")
+            check(runtime().pascaline_session_use_shape_set(session, index))
             check(runtime().pascaline_session_run(
-                self._handle.use("session"), _buffers(given), len(given), _buffers(results),
-                len(results)))
-        return {tensor.name: array for tensor, array in zip(self.outputs, results)}
+                session, _buffers(given), len(given), _buffers(results), len(results)))
+        return {tensor.name: array for tensor, array in zip(chosen.outputs, results)}
+
+    def _find(self, inputs: Mapping[str, np.ndarray]) -> int:
+        """The shape set that the inputs have, as far as they are given."""
+        for index, candidate in enumerate(self.shape_sets):
+            if all(tensor.name not in inputs or np.shape(inputs[tensor.name]) == tensor.shape
+                   for tensor in candidate.inputs):
+                return index
+        if len(self.shape_sets) == 1:
+            return 0  # whose first wrong input is then named
+        known = "; ".join(", ".join(f"{tensor.name} {list(tensor.shape)}"
+                                    for tensor in candidate.inputs)
+                          for candidate in self.shape_sets)
+        shapes = ", ".join(f"{name} {list(np.shape(value))}" for name, value in inputs.items())
+        raise Error(f"the model is compiled for {known}, and not for {shapes}; compile it for "
+                    "these shapes too")
 
     def close(self) -> None:
         """Waits for a run that is under way."""

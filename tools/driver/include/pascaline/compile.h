@@ -50,7 +50,8 @@ typedef void (*pascaline_compile_diagnostic)(void *user,
 /* NULL or zero is the default everywhere. */
 typedef struct pascaline_compile_options {
   size_t size;               /* sizeof(pascaline_compile_options) */
-  const char *const *shapes; /* "NAME=1x3x224x224", as on the command line */
+  const char *const *shapes; /* "NAME=1x3x224x224", or several shapes with
+                                commas between, as on the command line */
   size_t shape_count;
   const char *chip;      /* "gtx1080ti" (default), "titanx", ... */
   const char *precision; /* "fp32" (default) or "fp16" */
