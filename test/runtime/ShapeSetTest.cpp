@@ -192,6 +192,45 @@ TEST_F(ShapeSetRun, IsOfTheSetThatTheSessionUses) {
   expectSums(100);
 }
 
+// Both sets on the same device memory: what was captured of one must not run
+// for the other.
+TEST_F(ShapeSetRun, CapturesEachSetByItself) {
+  openAll();
+  fake.onLaunch = addCounted;
+  runtime::ContextScope scope(*device->device);
+  runtime::DeviceMemory memory(*device->device, 4 * 4096, "the test");
+  int place = 0;
+  for (pascaline_buffer *buffer : {&in[0], &in[1], &out[0], &out[1]}) {
+    void *address =
+        reinterpret_cast<void *>(uintptr_t(memory.address() + 4096 * place++));
+    memcpy(address, buffer->data, kBytes);
+    buffer->data = address;
+    buffer->place = PASCALINE_ON_DEVICE;
+  }
+  for (int round = 0; round < 4; ++round)
+    for (size_t set : {0, 1}) {
+      ASSERT_EQ(pascaline_session_use_shape_set(session, set), PASCALINE_OK);
+      for (auto *buffers : {&in, &out})
+        for (pascaline_buffer &buffer : *buffers)
+          buffer.bytes = set ? 400 : 1200;
+      fake.launches.clear();
+      ASSERT_EQ(run(session), PASCALINE_OK) << pascaline_last_error();
+      ASSERT_EQ(fake.launches.size(), 2u);
+      EXPECT_EQ(uint32_t(fake.launches[0].parameters[3]), set ? 100u : 300u);
+    }
+  EXPECT_GT(fake.count("graphLaunch"), 0u);
+}
+
+TEST_F(ShapeSetRun, LaysBuffersOutAsItsSetSays) {
+  openAll();
+  fake.onLaunch = addCounted;
+  expectSums(300);
+  ASSERT_EQ(pascaline_session_use_shape_set(session, 1), PASCALINE_OK);
+  expectSums(100);
+  EXPECT_EQ(fake.launches[2].parameters[2] - fake.launches[0].parameters[2],
+            32u * 1024 - 4096);
+}
+
 TEST_F(ShapeSetRun, ClearsTheCountersOfAllSets) {
   openAll();
   fake.onLaunch = addCounted;
