@@ -84,7 +84,7 @@ std::string Device::run(const std::string &ptx, const std::string &entry,
     result = launchKernel(function, grid[0], grid[1], grid[2], threads, 1, 1, 0,
                           nullptr, parameters.data(), nullptr);
   if (!result)
-    result = ctxSynchronize();
+    result = streamSynchronize(nullptr);
   moduleUnload(module);
   if (!result)
     return "";
