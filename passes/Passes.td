@@ -75,6 +75,7 @@ def FusePrologue : Pass<"pascaline-fuse-prologue", "::mlir::func::FuncOp"> {
 def FusePointwise : Pass<"pascaline-fuse-pointwise", "::mlir::func::FuncOp"> {
   let summary = "Group the pointwise ops and views that are left";
   let description = [{
+    An anchor that has no group (fuse-epilogue was left out) gets one of its own.
     After it, the function holds groups, constants, reshapes (aliases of
     buffers) and the return alone.
   }];

@@ -36,8 +36,10 @@ std::optional<int64_t> opsetOf(StringRef domain, ArrayRef<OpsetImport> opsets) {
 } // namespace
 
 GraphImporter::GraphImporter(MLIRContext *context, const Model &model,
-                             const ShapeSet &shapes, std::string folder)
-    : context(context), model(model), shapes(shapes),
+                             const ShapeSet &shapes,
+                             llvm::ArrayRef<std::string> exposed,
+                             std::string folder)
+    : context(context), model(model), shapes(shapes), exposed(exposed),
       tensors(context, std::move(folder)), builder(context) {}
 
 bool GraphImporter::fail(const std::string &text) {
@@ -63,7 +65,9 @@ func::FuncOp GraphImporter::run(std::string &errorOut) {
                   importNodes(model.graph.nodes, scope, frame);
   if (imported && !unsupported.empty())
     imported = fail(unsupportedText());
-  if (!imported || !makeResults(scope, values)) {
+  llvm::SmallVector<StringRef> exposedNames;
+  if (!imported || !makeResults(scope, values) ||
+      !exposeTensors(scope, values, exposedNames)) {
     errorOut = error;
     return {};
   }
@@ -73,6 +77,11 @@ func::FuncOp GraphImporter::run(std::string &errorOut) {
                                        ValueRange(values).getTypes()));
   for (auto [i, output] : llvm::enumerate(model.graph.outputs))
     fun->setResultAttr(i, "pascaline.name", builder.getStringAttr(output.name));
+  for (auto [i, name] : llvm::enumerate(exposedNames)) {
+    unsigned result = model.graph.outputs.size() + i;
+    fun->setResultAttr(result, "pascaline.name", builder.getStringAttr(name));
+    fun->setResultAttr(result, "pascaline.exposed", builder.getUnitAttr());
+  }
   eraseDead(*body);
   return fun.release();
 }
@@ -170,6 +179,29 @@ bool GraphImporter::makeResults(Scope &scope,
       return fail(cat(label, " is declared as ", elementTypeName(output.type),
                       " and computed as ", typeText(value.getType())));
     values.push_back(value);
+  }
+  return true;
+}
+
+bool GraphImporter::exposeTensors(Scope &scope,
+                                  llvm::SmallVectorImpl<Value> &values,
+                                  llvm::SmallVectorImpl<StringRef> &names) {
+  llvm::DenseSet<StringRef> seen;
+  for (const ValueInfo &output : model.graph.outputs)
+    seen.insert(output.name);
+  for (StringRef name : exposed) {
+    auto it = scope.find(name);
+    if (it == scope.end())
+      return fail(cat("--expose ", name,
+                      ": the model's graph has no tensor of that name"));
+    if (!seen.insert(name).second)
+      continue;
+    if (!materialize(name, it->second, "--expose " + name.str()))
+      return false;
+    if (it->second.poisoned)
+      return fail(cat("--expose ", name, ": its type is not supported"));
+    values.push_back(it->second.value);
+    names.push_back(name);
   }
   return true;
 }

@@ -15,7 +15,8 @@ namespace pascaline::importer {
 class GraphImporter {
 public:
   GraphImporter(mlir::MLIRContext *context, const Model &model,
-                const ShapeSet &shapes, std::string folder);
+                const ShapeSet &shapes, llvm::ArrayRef<std::string> exposed,
+                std::string folder);
 
   /// A function that belongs to nothing yet. Null and `error`, without the
   /// file's name, on failure.
@@ -55,6 +56,8 @@ private:
   bool materialize(llvm::StringRef name, Definition &definition,
                    const std::string &label);
   bool makeResults(Scope &scope, llvm::SmallVectorImpl<mlir::Value> &values);
+  bool exposeTensors(Scope &scope, llvm::SmallVectorImpl<mlir::Value> &values,
+                     llvm::SmallVectorImpl<llvm::StringRef> &names);
   const Function *findFunction(const Node &node) const;
   mlir::Location locate(const Node &node, size_t index, const Frame &frame);
   bool fail(const std::string &text);
@@ -65,6 +68,7 @@ private:
   mlir::MLIRContext *context;
   const Model &model;
   const ShapeSet &shapes;
+  llvm::ArrayRef<std::string> exposed; ///< as ImportOptions has them
   TensorReader tensors;
   mlir::OpBuilder builder;
   std::string error;

@@ -45,9 +45,9 @@ OwningOpRef<ModuleOp> importOnnxBytes(MLIRContext &context, StringRef bytes,
   }
   OwningOpRef<ModuleOp> module(ModuleOp::create(UnknownLoc::get(&context)));
   for (auto [i, set] : llvm::enumerate(options.shapeSets)) {
-    func::FuncOp fun =
-        importer::GraphImporter(&context, *model, set, folder.str())
-            .run(reason);
+    func::FuncOp fun = importer::GraphImporter(&context, *model, set,
+                                               options.exposed, folder.str())
+                           .run(reason);
     if (fun) {
       fun.setName(i ? "main_" + std::to_string(i) : "main");
       module->push_back(fun);

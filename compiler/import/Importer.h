@@ -26,6 +26,9 @@ namespace pascaline {
 struct ImportOptions {
   /// At least one; the model is imported once for each.
   std::vector<ShapeSet> shapeSets = {{}};
+  /// Names of tensors that become results too, behind the model's own; their
+  /// results carry `pascaline.exposed`. One that is a result already is left.
+  std::vector<std::string> exposed;
 };
 
 /// Loads the dialects that an imported module is made of.

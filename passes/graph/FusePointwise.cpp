@@ -159,8 +159,11 @@ void PointwiseGroup::dropEdgeReshapes() {
   }
 }
 
-/// An op that a group must be made for; reshapes are aliases.
-bool needsGroup(Operation *op) { return isFusable(op) && !isa<ReshapeOp>(op); }
+/// An op that a group must be made for; reshapes are aliases. No anchor is left
+/// where fuse-epilogue has run.
+bool needsGroup(Operation *op) {
+  return isa<AnchorOpInterface>(op) || (isFusable(op) && !isa<ReshapeOp>(op));
+}
 
 struct FusePointwise : impl::FusePointwiseBase<FusePointwise> {
   void runOnOperation() override {
@@ -170,6 +173,11 @@ struct FusePointwise : impl::FusePointwiseBase<FusePointwise> {
     while (Operation *root = lastRoot(block)) {
       if (root->use_empty()) {
         root->erase();
+        continue;
+      }
+      if (isa<AnchorOpInterface>(root)) {
+        makeGroup(root, root->getResults());
+        ++numGroups;
         continue;
       }
       PointwiseGroup group(root);

@@ -11,7 +11,8 @@
 //            %y = fused(%t) -> f32                 %y = fused(%t) -> f32 {
 //              { relu }                              cast t, relu }
 //
-// What the model takes and returns keeps its type. These stay float too:
+// What the model takes and returns keeps its type; what `--expose` adds to its
+// results has the type that it is stored in. These stay float too:
 //   - what a node that `keep-fp32` names reads or writes, weights included;
 //   - constants beyond +-65504, or with infinities;
 //   - constants so small that half's grid near zero would cost more than its
@@ -36,6 +37,7 @@
 #include "passes/graph/Groups.h"
 #include "passes/plan/Names.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/Regex.h"
@@ -83,8 +85,20 @@ private:
       else if (auto group = dyn_cast<FusedOp>(user))
         readers.insert(group);
       else
-        isReturned = true;
+        isReturned |= returnsToCaller(cast<func::ReturnOp>(user), alias);
     }
+  }
+
+  /// Whether a result of the model's own is `alias`. One that is exposed shows
+  /// what lies in memory, so it takes the type that memory has.
+  static bool returnsToCaller(func::ReturnOp op, Value alias) {
+    auto function = cast<func::FuncOp>(op->getParentOp());
+    for (OpOperand &operand : op->getOpOperands())
+      if (operand.get() == alias &&
+          !function.getResultAttr(operand.getOperandNumber(),
+                                  "pascaline.exposed"))
+        return true;
+    return false;
   }
 };
 
@@ -170,6 +184,10 @@ struct StoreHalf : impl::StoreHalfBase<StoreHalf> {
       else
         ++numFloat;
     }
+    func::FuncOp function = getOperation();
+    function.setType(
+        FunctionType::get(&getContext(), function.getArgumentTypes(),
+                          block.getTerminator()->getOperandTypes()));
   }
 
 private:

@@ -131,6 +131,60 @@ TEST(CompileApi, ChecksArguments) {
   EXPECT_EQ(artifact, nullptr);
 }
 
+TEST(CompileApi, NamesOptionalPasses) {
+  std::vector<std::string> floats, halves;
+  for (size_t i = 0; const char *name = pascaline_compile_optional_pass("", i);
+       ++i)
+    FAIL() << name << " for no precision";
+  for (size_t i = 0;
+       const char *name = pascaline_compile_optional_pass(nullptr, i); ++i)
+    floats.push_back(name);
+  for (size_t i = 0;
+       const char *name = pascaline_compile_optional_pass("fp16", i); ++i)
+    halves.push_back(name);
+  auto has = [](const std::vector<std::string> &names, const char *name) {
+    return std::count(names.begin(), names.end(), name) == 1;
+  };
+  EXPECT_TRUE(has(floats, "fuse-epilogue"));
+  EXPECT_FALSE(has(floats, "store-half"));
+  EXPECT_TRUE(has(halves, "store-half"));
+}
+
+TEST(CompileApi, ChecksListsOfNames) {
+  std::string model = unaryModel("Relu");
+  const char *ghost[] = {"ghost"}, *missing[] = {nullptr};
+  std::string messages;
+  auto compileWith = [&](const pascaline_compile_options &wanted) {
+    pascaline_compile_options options = wanted;
+    options.size = sizeof options;
+    options.diagnostic = collect;
+    options.diagnostic_user = &messages;
+    messages.clear();
+    void *artifact = nullptr;
+    size_t bytes = 0;
+    auto status = pascaline_compile_bytes(model.data(), model.size(), "m.onnx",
+                                          &options, &artifact, &bytes);
+    pascaline_compile_free(artifact);
+    return status;
+  };
+  pascaline_compile_options options = {};
+  options.expose = ghost;
+  options.expose_count = 1;
+  EXPECT_EQ(compileWith(options), PASCALINE_COMPILE_REFUSED);
+  EXPECT_NE(messages.find("--expose ghost"), std::string::npos) << messages;
+  options.expose = missing;
+  EXPECT_EQ(compileWith(options), PASCALINE_COMPILE_INVALID_ARGUMENT);
+  EXPECT_NE(messages.find("expose[0]"), std::string::npos) << messages;
+  options = {};
+  options.skip_passes = ghost;
+  options.skip_pass_count = 1;
+  EXPECT_EQ(compileWith(options), PASCALINE_COMPILE_REFUSED);
+  EXPECT_NE(messages.find("\"ghost\""), std::string::npos) << messages;
+  options.skip_passes = nullptr;
+  EXPECT_EQ(compileWith(options), PASCALINE_COMPILE_INVALID_ARGUMENT);
+  EXPECT_NE(messages.find("skip_passes"), std::string::npos) << messages;
+}
+
 TEST(CompileApi, CompilesOnTwoThreadsAtOnce) {
   std::string alone[2] = {compile(unaryModel("Relu")).artifact,
                           compile(unaryModel("Tanh")).artifact};

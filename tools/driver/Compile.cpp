@@ -77,6 +77,7 @@ bool Compilation::import() {
   ImportOptions import;
   if (!parseShapeSets(options.shapes, import.shapeSets, error))
     return false;
+  import.exposed = options.exposed;
   module = options.modelBytes
                ? importOnnxBytes(context, *options.modelBytes, options.model,
                                  /*folder=*/"", import, error)
@@ -133,16 +134,20 @@ bool Compilation::run() {
     error = options.output + ": is the model itself; give -o another name";
     return false;
   }
+  error = checkSkippedPasses(options.skippedPasses, options.storeHalf);
+  if (!error.empty())
+    return false;
   dump = IrDump::open(options.dumpDirectory, error);
   if (!dump || !import())
     return false;
   if (options.stage == Stage::Graph)
     return writeIr(*module);
 
+  PassChoice choice(options.skippedPasses);
   if (!runPasses("optimising the graph", [&](PassManager &pm) {
-        buildGraphPipeline(pm);
+        buildGraphPipeline(pm, choice);
         if (options.storeHalf)
-          buildHalfPipeline(pm, options.keepFloat);
+          buildHalfPipeline(pm, choice, options.keepFloat);
       }))
     return false;
   if (options.stage == Stage::Fused)

@@ -32,6 +32,8 @@ struct CompileOptions {
   std::string chip = "gtx1080ti";
   bool storeHalf = false; ///< --precision fp16
   std::string keepFloat;  ///< regular expression of nodes, with storeHalf
+  std::vector<std::string> exposed;       ///< tensors that become outputs too
+  std::vector<std::string> skippedPasses; ///< names as PassChoice gives them
   std::vector<std::string> *notes = nullptr; ///< what a user may want to know
 };
 

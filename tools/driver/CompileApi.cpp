@@ -1,6 +1,7 @@
 // CompileApi.cpp - pascaline/compile.h over compileModel.
 #include "tools/driver/include/pascaline/compile.h"
 
+#include "passes/Pipelines.h"
 #include "tools/driver/Compile.h"
 #include "tools/driver/Guard.h"
 
@@ -43,6 +44,24 @@ private:
   const pascaline_compile_options *options;
 };
 
+// A list of strings of the caller's, called `name` in a sentence about it.
+bool readStrings(const std::string &name, const char *const *from, size_t count,
+                 std::vector<std::string> &to, std::string &error) {
+  if (count && !from) {
+    error = "options." + name + " is NULL and has " + std::to_string(count) +
+            " entries";
+    return false;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    if (!from[i]) {
+      error = "options." + name + "[" + std::to_string(i) + "] is NULL";
+      return false;
+    }
+    to.emplace_back(from[i]);
+  }
+  return true;
+}
+
 // False with a sentence for what the compiler itself would not notice.
 bool readOptions(const pascaline_compile_options *from, CompileOptions &to,
                  std::string &error) {
@@ -54,18 +73,13 @@ bool readOptions(const pascaline_compile_options *from, CompileOptions &to,
             "; build against the header of this library";
     return false;
   }
-  if (from->shape_count && !from->shapes) {
-    error = "options.shapes is NULL and shape_count is " +
-            std::to_string(from->shape_count);
+  if (!readStrings("shapes", from->shapes, from->shape_count, to.shapes,
+                   error) ||
+      !readStrings("expose", from->expose, from->expose_count, to.exposed,
+                   error) ||
+      !readStrings("skip_passes", from->skip_passes, from->skip_pass_count,
+                   to.skippedPasses, error))
     return false;
-  }
-  for (size_t i = 0; i < from->shape_count; ++i) {
-    if (!from->shapes[i]) {
-      error = "options.shapes[" + std::to_string(i) + "] is NULL";
-      return false;
-    }
-    to.shapes.emplace_back(from->shapes[i]);
-  }
   if (from->chip)
     to.chip = from->chip;
   std::string precision = from->precision ? from->precision : "fp32";
@@ -163,5 +177,18 @@ pascaline_compile_bytes(const void *model, size_t model_bytes, const char *name,
 }
 
 void pascaline_compile_free(void *artifact) { std::free(artifact); }
+
+const char *pascaline_compile_optional_pass(const char *precision,
+                                            size_t index) try {
+  static const std::vector<std::string> floats = optionalPasses(false);
+  static const std::vector<std::string> halves = optionalPasses(true);
+  std::string wanted = precision ? precision : "fp32";
+  if (wanted != "fp32" && wanted != "fp16")
+    return nullptr;
+  const std::vector<std::string> &names = wanted == "fp16" ? halves : floats;
+  return index < names.size() ? names[index].c_str() : nullptr;
+} catch (...) {
+  return nullptr;
+}
 
 } // extern "C"

@@ -75,6 +75,16 @@ int main(int argc, char **argv) {
       cl::desc("With --precision fp16: what nodes whose name matches read and "
                "write stays float, as does all else in their kernels"),
       cl::cat(category));
+  cl::list<std::string> exposed(
+      "expose", cl::value_desc("tensor"),
+      cl::desc("Make a tensor of the model an output too, as it is stored; "
+               "again for each"),
+      cl::cat(category));
+  cl::list<std::string> skipped(
+      "skip-pass", cl::value_desc("name"),
+      cl::desc("Leave out an optional pass, to find or get round a fault in "
+               "it; a name that is none lists them all; again for each"),
+      cl::cat(category));
   cl::HideUnrelatedOptions(category);
   cl::SetVersionPrinter([](raw_ostream &os) {
     os << "pascaline-compile " PASCALINE_VERSION "\n";
@@ -104,6 +114,8 @@ int main(int argc, char **argv) {
   options.chip = chip;
   options.storeHalf = precision == Precision::Half;
   options.keepFloat = keepFloat;
+  options.exposed.assign(exposed.begin(), exposed.end());
+  options.skippedPasses.assign(skipped.begin(), skipped.end());
   std::vector<std::string> notes;
   options.notes = &notes;
   std::string error;

@@ -27,7 +27,10 @@ int main(int argc, char **argv) {
   registerTransformsPasses();
   PassPipelineRegistration<>("pascaline-graph",
                              "graph to fused graph, every pass",
-                             pascaline::buildGraphPipeline);
+                             [](OpPassManager &pm) {
+                               pascaline::PassChoice all;
+                               pascaline::buildGraphPipeline(pm, all);
+                             });
   PassPipelineRegistration<>(
       "pascaline-ptx", "fused graph to a plan whose kernels are PTX",
       [](OpPassManager &pm) {

@@ -29,20 +29,37 @@ def _shape_texts(shapes: Shapes) -> list[bytes]:
     return [f"{name}={','.join(texts(shape))}".encode() for name, shape in shapes.items()]
 
 
+def _strings(texts: Sequence[bytes]):
+    return (ctypes.c_char_p * len(texts))(*texts), len(texts)
+
+
+def optional_passes(precision: Optional[str] = None) -> list[str]:
+    """What `skip_passes` may name, in the order in which they run."""
+    names: list[str] = []
+    wanted = precision and precision.encode()
+    while (name := compiler().pascaline_compile_optional_pass(wanted, len(names))) is not None:
+        names.append(name.decode())
+    return names
+
+
 def compile_to_bytes(model: Union[str, os.PathLike, bytes], *,
                      shapes: Optional[Shapes] = None,
                      chip: Optional[str] = None, precision: Optional[str] = None,
-                     keep_fp32: Optional[str] = None, name: str = "model") -> bytes:
+                     keep_fp32: Optional[str] = None, expose: Sequence[str] = (),
+                     skip_passes: Sequence[str] = (), name: str = "model") -> bytes:
     """The bytes of model.pasc."""
-    texts = _shape_texts(shapes or {})
+    bindings = _strings(_shape_texts(shapes or {}))
+    exposed = _strings([tensor.encode() for tensor in expose])
+    skipped = _strings([each.encode() for each in skip_passes])
     errors, notes = [], []
 
     def collect(_user, severity, message):
         (errors if severity == _ERROR else notes).append(message.decode("utf-8", "replace"))
 
     options = CompileOptions(
-        size=ctypes.sizeof(CompileOptions), shapes=(ctypes.c_char_p * len(texts))(*texts),
-        shape_count=len(texts), chip=chip and chip.encode(),
+        size=ctypes.sizeof(CompileOptions), shapes=bindings[0], shape_count=bindings[1],
+        expose=exposed[0], expose_count=exposed[1], skip_passes=skipped[0],
+        skip_pass_count=skipped[1], chip=chip and chip.encode(),
         precision=precision and precision.encode(), keep_fp32=keep_fp32 and keep_fp32.encode(),
         diagnostic=Diagnostic(collect))
     library, artifact, size = compiler(), ctypes.c_void_p(), ctypes.c_size_t()
@@ -67,9 +84,12 @@ def compile_to_bytes(model: Union[str, os.PathLike, bytes], *,
 def compile(model: Union[str, os.PathLike, bytes], *,  # pylint: disable=redefined-builtin
             shapes: Optional[Shapes] = None,
             chip: Optional[str] = None, precision: Optional[str] = None,
-            keep_fp32: Optional[str] = None, name: str = "model") -> Model:
-    """Compiles a path or the bytes of a model. `shapes` binds inputs, as --shape does; `name` is
+            keep_fp32: Optional[str] = None, expose: Sequence[str] = (),
+            skip_passes: Sequence[str] = (), name: str = "model") -> Model:
+    """Compiles a path or the bytes of a model. `shapes` binds inputs, as --shape does; `expose`
+    names tensors that become outputs too; `skip_passes` leaves out optional passes; `name` is
     what errors call a model of bytes. Notes of the compiler are warnings."""
     content = compile_to_bytes(model, shapes=shapes, chip=chip, precision=precision,
-                               keep_fp32=keep_fp32, name=name)
+                               keep_fp32=keep_fp32, expose=expose, skip_passes=skip_passes,
+                               name=name)
     return Model.from_bytes(content, name)

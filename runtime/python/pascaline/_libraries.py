@@ -40,6 +40,19 @@ class ArtifactInfo(ctypes.Structure):
                 ("ptx_bytes", c_size_t), ("cubin_bytes", c_size_t), ("shape_set_count", c_size_t)]
 
 
+class KernelInfo(ctypes.Structure):
+    """pascaline_kernel_info"""
+    _fields_ = [("name", c_char_p), ("block", c_uint32 * 3), ("static_shared_bytes", c_uint32),
+                ("dynamic_shared_bytes", c_uint32), ("registers", c_uint32)]
+
+
+class LaunchInfo(ctypes.Structure):
+    """pascaline_launch_info"""
+    _fields_ = [("kernel", c_size_t), ("grid", c_uint32 * 3), ("node_count", c_size_t),
+                ("nodes", POINTER(c_char_p)), ("flops", c_uint64), ("bytes", c_uint64),
+                ("secondary", c_int), ("limit", c_char_p)]
+
+
 class DeviceInfo(ctypes.Structure):
     """pascaline_device_info"""
     _fields_ = [("name", c_char_p), ("reason", c_char_p), ("emulator", c_int),
@@ -60,6 +73,8 @@ class CompileOptions(ctypes.Structure):
     """pascaline_compile_options"""
     _fields_ = [("size", c_size_t), ("shapes", POINTER(c_char_p)), ("shape_count", c_size_t),
                 ("chip", c_char_p), ("precision", c_char_p), ("keep_fp32", c_char_p),
+                ("expose", POINTER(c_char_p)), ("expose_count", c_size_t),
+                ("skip_passes", POINTER(c_char_p)), ("skip_pass_count", c_size_t),
                 ("diagnostic", Diagnostic), ("diagnostic_user", c_void_p)]
 
 
@@ -71,6 +86,8 @@ RUNTIME = {
     "pascaline_artifact_get_info": (c_int, [c_void_p, POINTER(ArtifactInfo)]),
     "pascaline_shape_set_input": (c_int, [c_void_p, c_size_t, c_size_t, POINTER(TensorInfo)]),
     "pascaline_shape_set_output": (c_int, [c_void_p, c_size_t, c_size_t, POINTER(TensorInfo)]),
+    "pascaline_artifact_kernel": (c_int, [c_void_p, c_size_t, POINTER(KernelInfo)]),
+    "pascaline_artifact_launch": (c_int, [c_void_p, c_size_t, POINTER(LaunchInfo)]),
     "pascaline_device_open": (c_int, [c_char_p, c_void_p, POINTER(c_void_p)]),
     "pascaline_device_close": (None, [c_void_p]),
     "pascaline_device_get_info": (c_int, [c_void_p, POINTER(DeviceInfo)]),
@@ -87,6 +104,7 @@ COMPILER = {
     "pascaline_compile_file": (c_int, [c_char_p, *_COMPILED]),
     "pascaline_compile_bytes": (c_int, [c_char_p, c_size_t, c_char_p, *_COMPILED]),
     "pascaline_compile_free": (None, [c_void_p]),
+    "pascaline_compile_optional_pass": (c_char_p, [c_char_p, c_size_t]),
 }
 
 

@@ -11,7 +11,8 @@ from typing import Mapping, Optional, Union
 
 import numpy as np
 
-from ._libraries import ArtifactInfo, Buffer, DeviceInfo, Error, TensorInfo, check, runtime
+from ._libraries import (ArtifactInfo, Buffer, DeviceInfo, Error, KernelInfo, LaunchInfo,
+                         TensorInfo, check, runtime)
 
 # pascaline_element_type. bfloat16 is no type of numpy's: its bits are handed over.
 _TYPES = {1: np.float32, 2: np.float16, 3: np.uint16, 4: np.float64, 5: np.int8, 6: np.uint8,
@@ -32,6 +33,13 @@ class ShapeSet:
     """The inputs and outputs of a model in one of the shapes that it is compiled for."""
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A launch of a run: its kernel's name in the PTX, and the ONNX nodes that it computes."""
+    kernel: str
+    nodes: tuple[str, ...]
 
 
 class _Handle:
@@ -80,6 +88,8 @@ class Model:
             ShapeSet(self._tensors(library.pascaline_shape_set_input, index, info.input_count),
                      self._tensors(library.pascaline_shape_set_output, index, info.output_count))
             for index in range(info.shape_set_count))
+        self.launches = self._launches(info.launch_count)
+        self.ptx: str = ctypes.string_at(info.ptx, info.ptx_bytes).decode("utf-8", "replace")
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
@@ -109,6 +119,18 @@ class Model:
             tensors.append(Tensor(info.name.decode("utf-8", "replace"),
                                   np.dtype(_TYPES[info.type]), tuple(info.shape[:info.rank])))
         return tuple(tensors)
+
+    def _launches(self, count: int) -> tuple[Launch, ...]:
+        launches, library = [], runtime()
+        for index in range(count):
+            info, kernel = LaunchInfo(), KernelInfo()
+            check(library.pascaline_artifact_launch(self._artifact.pointer, index,
+                                                    ctypes.byref(info)))
+            check(library.pascaline_artifact_kernel(self._artifact.pointer, info.kernel,
+                                                    ctypes.byref(kernel)))
+            launches.append(Launch(kernel.name.decode("utf-8", "replace"), tuple(
+                name.decode("utf-8", "replace") for name in info.nodes[:info.node_count])))
+        return tuple(launches)
 
     def session(self, device: str = "auto") -> "Session":
         """A session on "auto", "gpu", "gpu:N" or "emulator". Sessions on one device share the

@@ -1,21 +1,19 @@
 """How close a compiler's outputs must come to the reference.
 
-Rules are derived from measurements, then written to the manifest:
-
-fp32    |got - ref| <= atol + rtol * |ref|, with rtol 1e-3 and atol 1e-4 of the output's range,
-        widened to 10 x the spread that mere rounding causes. A NaN or an infinity must be
-        where the reference has it.
-fp16    where tensors are stored as half: cosine >= 0.999 and max |got - ref| <= 1e-2 of the
-        range.
-exact   bool and integer outputs are equal.
+Rules are derived from measurements, then written to the manifest.
+The bounds and the comparison are the package's, pascaline._tolerance, which says them.
 """
 
 import math
+import sys
+from pathlib import Path
 
 import numpy as np
 
-RTOL, ATOL_OF_RANGE, FP32_MARGIN = 1e-3, 1e-4, 10
-FP16_MAX_OF_RANGE, FP16_MIN_COSINE = 1e-2, 0.999
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "runtime/python"))
+
+from pascaline._tolerance import (  # noqa: E402  (the path comes first)
+    RTOL, absolute, close, close_half, value_range, worst)
 
 
 def part(array, rule):
@@ -37,27 +35,6 @@ def check(got, reference, rule, precision="fp32"):
     return close(got, reference, **rule["fp32"])
 
 
-def close_half(got, reference):
-    """(passes, worst error) of an output computed from tensors that were stored as half."""
-    worst = _worst(got, reference)
-    flat, expected = (a.astype(np.float64).ravel() for a in (got, reference))
-    lengths = np.linalg.norm(flat) * np.linalg.norm(expected)
-    alike = lengths == 0 or flat @ expected / lengths >= FP16_MIN_COSINE
-    return bool(alike and worst <= FP16_MAX_OF_RANGE * value_range(reference)), worst
-
-
-def close(got, reference, rtol, atol):
-    """(passes, worst error): floats within bounds, the special values in the same places."""
-    got, reference = got.astype(np.float64), reference.astype(np.float64)
-    finite = np.isfinite(reference)
-    if not np.array_equal(got[~finite], reference[~finite], equal_nan=True):
-        return False, math.inf
-    error = np.abs(got[finite] - reference[finite])
-    worst = float(error.max(initial=0.0))
-    bound = atol + rtol * np.abs(reference[finite])
-    return bool((error <= bound).all()), worst  # a NaN in got compares false
-
-
 def derive(reference, runs, parts=None):
     """The rules of one output.
 
@@ -76,21 +53,8 @@ def _rule(label, region, reference, runs):
     if axis is not None:
         rule.update(axis=axis, start=start, stop=stop)
     expected = part(reference, rule)
-    spread = max((_worst(part(r, rule), expected) for r in runs), default=0.0)
+    spread = max((worst(part(r, rule), expected) for r in runs), default=0.0)
     scale = value_range(expected)
     rule.update(range=scale, measured_spread=spread)
-    rule["fp32"] = {"rtol": RTOL, "atol": max(ATOL_OF_RANGE * scale, FP32_MARGIN * spread)}
+    rule["fp32"] = {"rtol": RTOL, "atol": absolute(expected, spread)}
     return rule
-
-
-def _worst(got, expected):
-    difference = np.abs(got.astype(np.float64) - expected.astype(np.float64))
-    return float(difference.max(initial=0.0))
-
-
-def value_range(array):
-    """Largest minus smallest finite value, or the magnitude if there is only one value."""
-    values = array[np.isfinite(array)].astype(np.float64)
-    if values.size == 0:
-        return 1.0
-    return float(np.ptp(values) or np.abs(values).max() or 1.0)

@@ -32,7 +32,8 @@ func.func @a_shared_value_is_a_second_result(%x: tensor<8x4xf32>) -> (tensor<8x4
 // CHECK-LABEL: @no_path_leads_back_into_a_group
 // CHECK: %[[E:.*]] = pascaline.fused
 // CHECK: pascaline.exp
-// CHECK: %[[S:.*]] = pascaline.softmax %[[E]]
+// CHECK: %[[S:.*]] = pascaline.fused(%[[E]])
+// CHECK: pascaline.softmax
 // CHECK: pascaline.fused(%[[S]], %[[E]])
 func.func @no_path_leads_back_into_a_group(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
   %e = pascaline.exp %x : tensor<8x4xf32>
@@ -94,4 +95,18 @@ func.func @constants_have_groups_of_their_own(%x: tensor<20x20xf32>) -> tensor<2
   %e = pascaline.exp %c : tensor<20x20xf32>
   %y = pascaline.mul %x, %e : tensor<20x20xf32>, tensor<20x20xf32>
   return %y : tensor<20x20xf32>
+}
+
+// Where fuse-epilogue was left out an anchor gets a group of its own.
+// CHECK-LABEL: @an_anchor_that_is_left
+// CHECK: %[[S:.*]] = pascaline.fused
+// CHECK-NEXT: ^bb
+// CHECK-NEXT: pascaline.softmax
+// CHECK-NEXT: pascaline.yield
+// CHECK: pascaline.fused(%[[S]])
+// CHECK: pascaline.exp
+func.func @an_anchor_that_is_left(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %s = pascaline.softmax %x {axis = 1 : i64} : tensor<8x4xf32>
+  %y = pascaline.exp %s : tensor<8x4xf32>
+  return %y : tensor<8x4xf32>
 }

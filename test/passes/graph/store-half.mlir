@@ -83,3 +83,26 @@ func.func @stays_float(%x: tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>
   }
   return %b, %y, %i : tensor<8x4xf32>, tensor<8x4xf32>, tensor<8x4xi32>
 }
+
+// -----
+
+// What is exposed shows what lies in memory; what the model returns does not.
+// CHECK-LABEL: @exposed
+// CHECK-SAME: -> (tensor<8x4xf32>, tensor<8x4xf16> {pascaline.exposed})
+// CHECK: %[[A:.*]] = pascaline.fused
+// CHECK-SAME: (tensor<8x4xf32>) -> tensor<8x4xf16>
+// CHECK: %[[B:.*]] = pascaline.fused(%[[A]]) : (tensor<8x4xf16>) -> tensor<8x4xf32>
+// CHECK: return %[[B]], %[[A]]
+func.func @exposed(%x: tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32> {pascaline.exposed}) {
+  %a = pascaline.fused(%x) : (tensor<8x4xf32>) -> tensor<8x4xf32> {
+  ^bb0(%0: tensor<8x4xf32>):
+    %1 = pascaline.relu %0 : tensor<8x4xf32> loc("late_relu")
+    pascaline.yield %1 : tensor<8x4xf32>
+  }
+  %b = pascaline.fused(%a) : (tensor<8x4xf32>) -> tensor<8x4xf32> {
+  ^bb0(%0: tensor<8x4xf32>):
+    %1 = pascaline.sqrt %0 : tensor<8x4xf32>
+    pascaline.yield %1 : tensor<8x4xf32>
+  }
+  return %b, %a : tensor<8x4xf32>, tensor<8x4xf32>
+}

@@ -53,9 +53,15 @@ typedef struct pascaline_compile_options {
   const char *const *shapes; /* "NAME=1x3x224x224", or several shapes with
                                 commas between, as on the command line */
   size_t shape_count;
-  const char *chip;      /* "gtx1080ti" (default), "titanx", ... */
-  const char *precision; /* "fp32" (default) or "fp16" */
-  const char *keep_fp32; /* with fp16: a regular expression of node names */
+  const char *chip;          /* "gtx1080ti" (default), "titanx", ... */
+  const char *precision;     /* "fp32" (default) or "fp16" */
+  const char *keep_fp32;     /* with fp16: a regular expression of node names */
+  const char *const *expose; /* tensors that become outputs too, behind the
+                                model's own, in the type that they are stored
+                                in; what is an output already is left */
+  size_t expose_count;
+  const char *const *skip_passes; /* optional passes to leave out */
+  size_t skip_pass_count;
   pascaline_compile_diagnostic diagnostic;
   void *diagnostic_user;
 } pascaline_compile_options;
@@ -71,6 +77,12 @@ pascaline_compile_bytes(const void *model, size_t model_bytes, const char *name,
                         const pascaline_compile_options *options,
                         void **artifact, size_t *artifact_bytes);
 PASCALINE_COMPILE_API void pascaline_compile_free(void *artifact);
+
+/* The passes that a compile may leave out, in the order in which they run, as
+ * skip_passes takes them; NULL behind the last, and for an unknown precision.
+ * The names live as long as the library. */
+PASCALINE_COMPILE_API const char *
+pascaline_compile_optional_pass(const char *precision, size_t index);
 
 #ifdef __cplusplus
 } /* extern "C" */
