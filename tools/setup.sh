@@ -17,7 +17,7 @@ PACKAGES=(
   # the artifact
   libflatbuffers-dev flatbuffers-compiler
   # the tests
-  libgtest-dev clang-format-14 python3 python3-venv binutils
+  libgtest-dev clang-format-14 python3 python3-venv binutils pkg-config
 )
 VENV=build/venv
 STAMP=$VENV/requirements.stamp

@@ -175,13 +175,18 @@ DeviceMemory::DeviceMemory(const Device &on, uint64_t bytes, const char *what) {
   uint64_t free, total;
   on.memory(free, total);
   CUresult result = CUDA_ERROR_OUT_OF_MEMORY;
-  if (bytes <= free)
+  std::string refusal;
+  if (bytes <= free) {
     result = on.call().memAlloc(&pointer, bytes);
+    // It may lie in pieces.
+    if (result == CUDA_ERROR_OUT_OF_MEMORY)
+      refusal = ", but allocating gives " + on.driver->errorText(result);
+  }
   if (result == CUDA_ERROR_OUT_OF_MEMORY)
     fail(PASCALINE_OUT_OF_DEVICE_MEMORY,
-         "%s needs %s on the device, %s has %s free of %s", what,
+         "%s needs %s on the device, %s has %s free of %s%s", what,
          sizeText(bytes).c_str(), on.name.c_str(), sizeText(free).c_str(),
-         sizeText(total).c_str());
+         sizeText(total).c_str(), refusal.c_str());
   on.check(result, "allocating memory");
   device = &on;
   if (pointer % artifact::kBufferAlignment != 0) {

@@ -123,6 +123,29 @@ TEST_F(RunTest, ClosesInAnyOrder) {
   EXPECT_EQ(y[299], 304);
 }
 
+TEST_F(RunTest, KeepsTwoDevicesApart) {
+  fake.deviceCount = 2;
+  openAll();
+  std::unique_ptr<pascaline_device> second = fakeDevice(fake, false, 1);
+  pascaline_model *otherModel;
+  pascaline_session *other;
+  ASSERT_EQ(open(second.get(), &otherModel), PASCALINE_OK);
+  ASSERT_EQ(pascaline_session_open(otherModel, &other), PASCALINE_OK);
+  EXPECT_EQ(fake.contexts, 2);
+  for (int i = 0; i < 3; ++i)
+    for (pascaline_session *each : {session, other}) {
+      // The fake refuses memory of a context that is not current.
+      ASSERT_EQ(run(each), PASCALINE_OK) << pascaline_last_error();
+      EXPECT_EQ(y[299], 304);
+      EXPECT_EQ(fake.launches.back().context, each == other
+                                                  ? second->device->context
+                                                  : device->device->context);
+    }
+  EXPECT_NE(second->device->context, device->device->context);
+  pascaline_session_close(other);
+  pascaline_model_close(otherModel);
+}
+
 TEST_F(RunTest, SharesAModelAmongSessions) {
   openAll();
   pascaline_session *other;

@@ -10,29 +10,32 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device) {
     return invalidValue("context is null");
   Driver &driver = Driver::get();
   std::lock_guard<std::mutex> lock(driver.objects);
-  if (!driver.primary) {
-    driver.primary = std::make_shared<CUctx_st>();
-    driver.primary->flags = driver.primaryFlags;
-    driver.contexts[driver.primary.get()] = driver.primary;
+  Driver::Primary &primary = driver.primaries[device];
+  if (!primary.context) {
+    primary.context = std::make_shared<CUctx_st>();
+    primary.context->device = device;
+    primary.context->flags = primary.flags;
+    driver.contexts[primary.context.get()] = primary.context;
   }
-  ++driver.primaryCount;
-  *context = driver.primary.get();
+  ++primary.count;
+  *context = primary.context.get();
   return CUDA_SUCCESS;
 }
 
 namespace {
 
-// Takes the primary context away when `last` says so.
-template <class Last> CUresult endPrimary(Last last) {
+// Takes the device's primary context away when `last` says so.
+template <class Last> CUresult endPrimary(CUdevice device, Last last) {
   Driver &driver = Driver::get();
   std::unique_lock<std::shared_mutex> alone(driver.device);
   ContextRef ended;
   {
     std::lock_guard<std::mutex> lock(driver.objects);
-    if (!last(driver))
+    Driver::Primary &primary = driver.primaries[device];
+    if (!last(primary))
       return CUDA_SUCCESS;
-    ended = std::move(driver.primary);
-    driver.primary = nullptr;
+    ended = std::move(primary.context);
+    primary.context = nullptr;
   }
   if (ended)
     destroyContext(ended);
@@ -45,9 +48,9 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
   if (CUresult result = checkDevice(device))
     return result;
   bool retained = true;
-  endPrimary([&](Driver &driver) {
-    retained = driver.primaryCount > 0;
-    return retained && --driver.primaryCount == 0;
+  endPrimary(device, [&](Driver::Primary &primary) {
+    retained = primary.count > 0;
+    return retained && --primary.count == 0;
   });
   return retained ? CUDA_SUCCESS
                   : fail(CUDA_ERROR_INVALID_CONTEXT,
@@ -59,7 +62,7 @@ CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) {
   if (CUresult result = checkDevice(device))
     return result;
   // As documented, the count of retains stays; the next retain starts anew.
-  return endPrimary([](Driver &) { return true; });
+  return endPrimary(device, [](Driver::Primary &) { return true; });
 }
 
 CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags,
@@ -70,8 +73,8 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned *flags,
     return invalidValue("flags or active is null");
   Driver &driver = Driver::get();
   std::lock_guard<std::mutex> lock(driver.objects);
-  *flags = driver.primaryFlags;
-  *active = driver.primary != nullptr;
+  *flags = driver.primaries[device].flags;
+  *active = driver.primaries[device].context != nullptr;
   return CUDA_SUCCESS;
 }
 
@@ -80,7 +83,7 @@ CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned flags) {
     return result;
   Driver &driver = Driver::get();
   std::lock_guard<std::mutex> lock(driver.objects);
-  driver.primaryFlags = flags;
+  driver.primaries[device].flags = flags;
   return CUDA_SUCCESS;
 }
 
@@ -90,6 +93,7 @@ CUresult cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device) {
   if (!context)
     return invalidValue("context is null");
   auto created = std::make_shared<CUctx_st>();
+  created->device = device;
   created->flags = flags;
   Driver &driver = Driver::get();
   {
@@ -108,7 +112,7 @@ CUresult cuCtxDestroy_v2(CUcontext context) {
     return fail(CUDA_ERROR_INVALID_CONTEXT, "the context does not exist");
   {
     std::lock_guard<std::mutex> lock(driver.objects);
-    if (found == driver.primary)
+    if (found == driver.primaries[found->device].context)
       return fail(CUDA_ERROR_INVALID_CONTEXT,
                   "the primary context is released, not destroyed");
   }
@@ -177,7 +181,7 @@ CUresult cuCtxGetDevice(CUdevice *device) {
     return result;
   if (!device)
     return invalidValue("device is null");
-  *device = 0;
+  *device = context->device;
   return CUDA_SUCCESS;
 }
 

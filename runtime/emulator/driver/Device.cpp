@@ -1,7 +1,8 @@
-// Device.cpp - the one device: what a GTX 1080 Ti says of itself.
+// Device.cpp - the devices: what a GTX 1080 Ti says of itself, once or often.
 #include "runtime/emulator/driver/Injection.h"
 #include "runtime/emulator/driver/Objects.h"
 
+#include <cstdlib>
 #include <cstring>
 
 using namespace pascaline::emulator;
@@ -57,11 +58,27 @@ constexpr int kLastAttribute = 148;
 
 } // namespace
 
+int pascaline::emulator::deviceCount() {
+  static const int count = [] {
+    const char *text = std::getenv("PASCALINE_EMULATOR_DEVICES");
+    if (!text || !*text)
+      return 1;
+    char *end = nullptr;
+    long value = std::strtol(text, &end, 10);
+    return *end || value < 1 || value > kMaxDevices ? 0 : int(value);
+  }();
+  return count;
+}
+
 CUresult cuInit(unsigned flags) {
   if (flags)
     return invalidValue("cuInit takes no flags");
   if (const char *problem = injectionProblem())
     return invalidValue(problem);
+  if (deviceCount() == 0)
+    return invalidValue(
+        "PASCALINE_EMULATOR_DEVICES is not a number from 1 to " +
+        std::to_string(kMaxDevices));
   if (CUresult result = injectedFailure(__func__))
     return result;
   if (!DeviceMemory::get().available())
@@ -84,7 +101,7 @@ CUresult cuDeviceGetCount(int *count) {
     return result;
   if (!count)
     return invalidValue("count is null");
-  *count = 1;
+  *count = deviceCount();
   return CUDA_SUCCESS;
 }
 
@@ -93,7 +110,7 @@ CUresult cuDeviceGet(CUdevice *device, int ordinal) {
     return result;
   if (!device)
     return invalidValue("device is null");
-  *device = 0;
+  *device = ordinal;
   return CUDA_SUCCESS;
 }
 
@@ -114,6 +131,7 @@ CUresult cuDeviceGetUuid_v2(CUuuid *uuid, CUdevice device) {
   if (!uuid)
     return invalidValue("uuid is null");
   std::memcpy(uuid->bytes, "pascaline-emu-61", sizeof uuid->bytes);
+  uuid->bytes[13] = char('-' + device); // the same as ever for device 0
   return CUDA_SUCCESS;
 }
 

@@ -80,10 +80,12 @@ CUresult checkDevice(CUdevice device, const char *call) {
     return fail(CUDA_ERROR_NOT_INITIALIZED, "cuInit was not called");
   if (CUresult result = injectedFailure(call))
     return result;
-  if (device != 0)
+  if (device < 0 || device >= deviceCount())
     return fail(CUDA_ERROR_INVALID_DEVICE,
                 "device " + std::to_string(device) +
-                    " does not exist; the emulator has device 0");
+                    " does not exist; the emulator has " +
+                    std::to_string(deviceCount()) +
+                    ", counted from 0 (PASCALINE_EMULATOR_DEVICES)");
   return CUDA_SUCCESS;
 }
 

@@ -20,6 +20,7 @@
 #include "runtime/emulator/scheduler/DeviceMemory.h"
 #include "runtime/emulator/translate/Translator.h"
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -50,6 +51,7 @@ struct GraphNode {
 } // namespace pascaline::emulator
 
 struct CUctx_st {
+  CUdevice device = 0;
   unsigned flags = 0;
   // CUDA's sticky error: once a kernel has failed, every call in the context
   // fails like it. Set once, under Driver::objects.
@@ -98,6 +100,12 @@ struct CUevent_st {
 
 namespace pascaline::emulator {
 
+// The emulator is one device unless PASCALINE_EMULATOR_DEVICES says otherwise.
+// Devices have contexts of their own and share memory and workers.
+constexpr int kMaxDevices = 16;
+// 0: the variable is wrong, which cuInit says.
+int deviceCount();
+
 template <class T> using Table = std::unordered_map<T *, std::shared_ptr<T>>;
 
 struct Driver {
@@ -117,9 +125,12 @@ struct Driver {
   // The function belongs to the module; the module must outlive its use.
   std::unordered_map<CUfunc_st *, std::shared_ptr<CUmod_st>> functions;
   std::unordered_set<void *> hostMemory;
-  ContextRef primary;
-  unsigned primaryCount = 0;
-  unsigned primaryFlags = 0;
+  struct Primary {
+    ContextRef context;
+    unsigned count = 0; // of retains
+    unsigned flags = 0;
+  };
+  std::array<Primary, kMaxDevices> primaries; // one a device
 
   template <class T> std::shared_ptr<T> find(Table<T> &table, T *handle) {
     std::lock_guard<std::mutex> lock(objects);
