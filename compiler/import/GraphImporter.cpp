@@ -8,6 +8,7 @@
 #include "compiler/import/Inputs.h"
 #include "compiler/import/OpTable.h"
 #include "compiler/import/Text.h"
+#include "compiler/ir/Decisions.h"
 #include "compiler/ir/Dialect.h"
 #include "compiler/ir/Types.h"
 
@@ -38,9 +39,10 @@ std::optional<int64_t> opsetOf(StringRef domain, ArrayRef<OpsetImport> opsets) {
 GraphImporter::GraphImporter(MLIRContext *context, const Model &model,
                              const ShapeSet &shapes,
                              llvm::ArrayRef<std::string> exposed,
-                             std::string folder)
+                             std::string folder, std::string function)
     : context(context), model(model), shapes(shapes), exposed(exposed),
-      tensors(context, std::move(folder)), builder(context) {}
+      function(std::move(function)), tensors(context, std::move(folder)),
+      builder(context) {}
 
 bool GraphImporter::fail(const std::string &text) {
   error = text;
@@ -54,7 +56,7 @@ func::FuncOp GraphImporter::run(std::string &errorOut) {
   Scope scope;
   Location unknown = builder.getUnknownLoc();
   OwningOpRef<func::FuncOp> fun(
-      func::FuncOp::create(unknown, "main", builder.getFunctionType({}, {})));
+      func::FuncOp::create(unknown, function, builder.getFunctionType({}, {})));
   Block *body = fun->addEntryBlock();
   builder.setInsertionPointToEnd(body);
 
@@ -208,8 +210,12 @@ bool GraphImporter::exposeTensors(Scope &scope,
 
 void GraphImporter::eraseDead(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (isOpTriviallyDead(&op))
+    if (isOpTriviallyDead(&op)) {
+      if (!isa<ConstantOp>(op))
+        recordDecision(&op, Topic::Fate, "eliminated",
+                       "no output of the model depends on it");
       op.erase();
+    }
 }
 
 //===- Nodes
@@ -285,8 +291,8 @@ bool GraphImporter::importNode(const Node &node, size_t index, Scope &scope,
     inputs.push_back(definition.value);
   }
 
-  NodeImporter importer(builder, locate(node, index, frame), node, *opset,
-                        inputs, tensors);
+  Location loc = locate(node, index, frame);
+  NodeImporter importer(builder, loc, node, *opset, inputs, tensors);
   if (succeeded(row->import(importer)))
     for (auto [i, name] : llvm::enumerate(node.outputs))
       if (!name.empty() && !importer.failed() && !importer.result(i))
@@ -297,6 +303,8 @@ bool GraphImporter::importNode(const Node &node, size_t index, Scope &scope,
   }
   if (importer.failed())
     return fail(label + ": " + importer.problemText());
+  if (DecisionLog *log = DecisionLog::of(context))
+    recordNode(*log, node, cast<NameLoc>(loc).getName(), importer);
   for (auto [i, name] : llvm::enumerate(node.outputs))
     if (!name.empty()) {
       Definition &definition = scope[name];
@@ -304,6 +312,32 @@ bool GraphImporter::importNode(const Node &node, size_t index, Scope &scope,
       definition.value = importer.result(i);
     }
   return true;
+}
+
+// The node, and what became of it if it needed no op.
+void GraphImporter::recordNode(DecisionLog &log, const Node &node,
+                               StringRef name, const NodeImporter &importer) {
+  log.addNode(function, {name.str(), node.domain.empty()
+                                         ? node.op.str()
+                                         : cat(node.domain, ".", node.op)});
+  auto record = [&](const char *choice, const char *reason) {
+    log.record({function, Topic::Fate, name.str(), ""}, {choice, reason});
+  };
+  auto all = [&](auto holds) {
+    for (auto [i, output] : llvm::enumerate(node.outputs))
+      if (!output.empty() && !holds(importer.result(i)))
+        return false;
+    return true;
+  };
+  if (all([](Value value) { return value.getDefiningOp<ConstantOp>(); }))
+    record("folded", "its value is known when the model is compiled");
+  else if (all([&](Value value) {
+             for (unsigned i = 0; i < importer.numInputs(); ++i)
+               if (importer.input(i) == value)
+                 return true;
+             return false;
+           }))
+    record("eliminated", "its result is its input, unchanged");
 }
 
 bool GraphImporter::materialize(StringRef name, Definition &definition,
@@ -336,6 +370,9 @@ Location GraphImporter::locate(const Node &node, size_t index,
     name += cat(node.op, " #", index);
   else
     name += node.name.str();
+  // Nodes are told apart by these names, and ONNX lets two have the same.
+  while (!nodeNames.insert(name).second)
+    name += cat(" #", index);
   return NameLoc::get(builder.getStringAttr(name));
 }
 

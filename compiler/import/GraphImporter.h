@@ -8,18 +8,25 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace pascaline {
+class DecisionLog;
+} // namespace pascaline
 
 namespace pascaline::importer {
+
+class NodeImporter;
 
 /// Imports one model; `run` is called once.
 class GraphImporter {
 public:
   GraphImporter(mlir::MLIRContext *context, const Model &model,
                 const ShapeSet &shapes, llvm::ArrayRef<std::string> exposed,
-                std::string folder);
+                std::string folder, std::string function);
 
-  /// A function that belongs to nothing yet. Null and `error`, without the
-  /// file's name, on failure.
+  /// A function of that name that belongs to nothing yet. Null and `error`,
+  /// without the file's name, on failure.
   mlir::func::FuncOp run(std::string &error);
 
 private:
@@ -64,15 +71,19 @@ private:
   void addUnsupported(const std::string &label, const std::string &reason);
   std::string unsupportedText() const;
   void eraseDead(mlir::Block &block);
+  void recordNode(DecisionLog &log, const Node &node, llvm::StringRef name,
+                  const NodeImporter &importer);
 
   mlir::MLIRContext *context;
   const Model &model;
   const ShapeSet &shapes;
   llvm::ArrayRef<std::string> exposed; ///< as ImportOptions has them
+  std::string function;
   TensorReader tensors;
   mlir::OpBuilder builder;
   std::string error;
   std::vector<std::string> unsupported;
+  llvm::StringSet<> nodeNames;
   size_t inlined = 0;
 };
 

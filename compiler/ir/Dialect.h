@@ -15,6 +15,10 @@ namespace mlir {
 class PatternRewriter;
 } // namespace mlir
 
+namespace pascaline {
+class DecisionLog;
+} // namespace pascaline
+
 #include "compiler/ir/Dialect.h.inc"
 #include "compiler/ir/Enums.h.inc"
 #include "compiler/ir/Interfaces.h.inc"

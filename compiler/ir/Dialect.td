@@ -26,6 +26,10 @@ def Pascaline_Dialect : Dialect {
   let usePropertiesForAttributes = 0;
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;
+  let extraClassDeclaration = [{
+    /// Who listens to what passes decide (compiler/ir/Decisions.h), or null.
+    ::pascaline::DecisionLog *decisions = nullptr;
+  }];
 }
 
 // Every graph op is pure: the graph is a value, and dead ops may go.

@@ -19,6 +19,7 @@
 #include "passes/Passes.h"
 
 #include "compiler/ir/Constants.h"
+#include "compiler/ir/Decisions.h"
 #include "compiler/ir/Dialect.h"
 
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -45,6 +46,11 @@ FailureOr<PadOp> spatialPad(Operation *op, Value x, PatternRewriter &rewriter) {
       return rewriter.notifyMatchFailure(op,
                                          "the pad adds to batch or channels");
   return pad;
+}
+
+void recordAbsorbed(PadOp pad) {
+  recordDecision(pad, Topic::Fate, "eliminated",
+                 "its padding is the padding of the op that reads it");
 }
 
 SmallVector<int64_t> sum(ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
@@ -94,6 +100,7 @@ struct PadConv : OpRewritePattern<ConvOp> {
       return failure();
     if (splatFloat(pad->getFill()) != 0.0)
       return rewriter.notifyMatchFailure(conv, "the fill is not zero");
+    recordAbsorbed(*pad);
     rewriter.modifyOpInPlace(conv, [&] {
       conv.setPadsBegin(sum(conv.getPadsBegin(), low(*pad)));
       conv.setPadsEnd(sum(conv.getPadsEnd(), high(*pad)));
@@ -118,6 +125,7 @@ struct PadAvgPool : OpRewritePattern<AvgPoolOp> {
     if (splatFloat(pad->getFill()) != 0.0)
       return rewriter.notifyMatchFailure(pool, "the fill is not zero");
     // The pad's zeros were elements of x, so they count.
+    recordAbsorbed(*pad);
     rewriter.modifyOpInPlace(pool, [&] {
       pool.setPadsBegin(sum(pool.getPadsBegin(), low(*pad)));
       pool.setPadsEnd(sum(pool.getPadsEnd(), high(*pad)));
@@ -153,6 +161,7 @@ struct PadMaxPool : OpRewritePattern<MaxPoolOp> {
       if (pool.getDilations()[d] != 1 || begin[d] >= window || end[d] >= window)
         return rewriter.notifyMatchFailure(
             pool, "a window may lie wholly in the padding");
+    recordAbsorbed(*pad);
     rewriter.modifyOpInPlace(pool, [&] {
       pool.setPadsBegin(begin);
       pool.setPadsEnd(end);

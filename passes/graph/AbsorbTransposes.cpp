@@ -19,6 +19,7 @@
 #include "passes/Passes.h"
 
 #include "compiler/ir/Constants.h"
+#include "compiler/ir/Decisions.h"
 #include "compiler/ir/Dialect.h"
 #include "compiler/ir/Shapes.h"
 #include "compiler/ir/Types.h"
@@ -81,6 +82,8 @@ struct FoldConstant : OpRewritePattern<TransposeOp> {
         transposeConstant(value, typeOf(transpose.getY()), transpose.getPerm());
     if (!moved)
       return rewriter.notifyMatchFailure(transpose, "the constant is elided");
+    recordDecision(transpose, Topic::Fate, "folded",
+                   "a constant is transposed when the model is compiled");
     rewriter.replaceOpWithNewOp<ConstantOp>(transpose, moved);
     return success();
   }
@@ -106,6 +109,11 @@ struct SwapMatMul : OpRewritePattern<MatMulOp> {
     if (!swapsA && !swapsB)
       return rewriter.notifyMatchFailure(
           matmul, "no operand is a matrix with its dimensions swapped");
+    for (TransposeOp swap :
+         {swapsA ? a : TransposeOp(), swapsB ? b : TransposeOp()})
+      if (swap)
+        recordDecision(swap, Topic::Fate, "eliminated",
+                       "the matmul that reads it takes the matrix as it was");
     rewriter.modifyOpInPlace(matmul, [&] {
       if (swapsA) {
         matmul.getAMutable().assign(a.getX());

@@ -18,6 +18,7 @@
 #include "passes/Passes.h"
 
 #include "compiler/ir/Constants.h"
+#include "compiler/ir/Decisions.h"
 #include "compiler/ir/Dialect.h"
 #include "passes/graph/FloatValues.h"
 
@@ -175,6 +176,13 @@ template <typename LinearOp> struct FoldChain : OpRewritePattern<LinearOp> {
       return rewriter.notifyMatchFailure(
           op, "a scaled weight or shift is not finite");
 
+    for (Value at = op.getY(); at != end;) {
+      Operation *link = *at.getUsers().begin();
+      recordDecision(link, Topic::Fate, "folded",
+                     "its constants are in the weights and bias of the conv or "
+                     "matmul before it");
+      at = link->getResult(0);
+    }
     rewriter.setInsertionPoint(op);
     Value constant =
         rewriter.create<ConstantOp>(channels->weights->get().getLoc(), value);

@@ -28,10 +28,13 @@
 
 #include "passes/Passes.h"
 
+#include "compiler/ir/Decisions.h"
 #include "compiler/ir/Dialect.h"
 #include "passes/graph/Groups.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
+
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 
@@ -52,6 +55,7 @@ public:
   FusedOp form() {
     walkForward();
     cut();
+    recordRefusals();
     return makeGroup(members, liveOut(members.size()));
   }
 
@@ -63,15 +67,18 @@ private:
   using Placement = SmallVector<int64_t, 8>;
 
   void walkForward();
-  bool mayJoin(Operation *op);
+  const char *whyNot(Operation *op);
   Placement placementAfter(Operation *op);
   SmallVector<Value> liveOut(size_t count);
   void cut();
+  void resize(size_t count);
+  void recordRefusals();
 
   Operation *anchor;
   bool isInit; // it runs once, at load
   SmallVector<Operation *> members;
-  llvm::DenseMap<Value, Placement> placement; // of the members' results
+  llvm::DenseMap<Value, Placement> placement;         // of the members' results
+  llvm::MapVector<Operation *, const char *> refused; // readers, and why
 };
 
 void Epilogue::walkForward() {
@@ -83,34 +90,47 @@ void Epilogue::walkForward() {
       Operation *producer = operand.getDefiningOp();
       isTainted |= producer && tainted.contains(producer);
     }
-    if (!isTainted && reads && mayJoin(op)) {
+    if (!isTainted && !reads)
+      continue;
+    const char *refusal = isTainted ? "it also waits for what another kernel "
+                                      "makes of this one's result"
+                                    : whyNot(op);
+    if (!refusal) {
       members.push_back(op);
       placement[op->getResult(0)] = placementAfter(op);
-    } else if (isTainted || reads) {
-      tainted.insert(op);
+      continue;
     }
+    tainted.insert(op);
+    if (reads)
+      refused[op] = refusal;
   }
 }
 
-bool Epilogue::mayJoin(Operation *op) {
-  if (!isa<ScalarOpInterface, TransposeOp, ReshapeOp>(op) ||
-      members.size() >= kMostOps)
-    return false;
+/// Null where an op that reads a member may join.
+const char *Epilogue::whyNot(Operation *op) {
+  if (isa<FusedOp, AnchorOpInterface>(op))
+    return "each is the core of a kernel of its own";
+  if (isa<func::ReturnOp>(op))
+    return "it is an output of the model";
+  if (!isFusable(op) || isa<BroadcastOp, SliceOp>(op))
+    return "its elements are not those of the result";
+  if (members.size() >= kMostOps)
+    return "the kernel has as many ops as one may have";
   if (isInit && !isConstantOnly(op->getResult(0)))
-    return false; // it runs every time
+    return "the result is computed once, when the model is loaded";
   int64_t count = countElements(anchor->getResult(0));
   if (count == 0 || countElements(op->getResult(0)) != count)
-    return false;
+    return "it has another number of elements";
   const Placement *first = nullptr;
   for (Value operand : op->getOperands()) {
     auto known = placement.find(operand);
     if (known == placement.end())
       continue;
     if (first && *first != known->second)
-      return false;
+      return "it reads the result in two different orders";
     first = &known->second;
   }
-  return true;
+  return nullptr;
 }
 
 Epilogue::Placement Epilogue::placementAfter(Operation *op) {
@@ -147,11 +167,25 @@ void Epilogue::cut() {
     if (isa<ReshapeOp>(members[count - 1]))
       continue;
     if (liveOut(count).size() <= kMostResults) {
-      members.resize(count);
+      resize(count);
       return;
     }
   }
-  members.resize(1);
+  resize(1);
+}
+
+void Epilogue::resize(size_t count) {
+  for (Operation *op : llvm::drop_begin(members, count))
+    refused[op] = "the kernel would have more than two results";
+  members.resize(count);
+}
+
+void Epilogue::recordRefusals() {
+  llvm::SmallPtrSet<Operation *, 32> inside(members.begin(), members.end());
+  for (auto [reader, reason] : refused)
+    for (Value operand : reader->getOperands())
+      if (inside.contains(operand.getDefiningOp()))
+        recordRefusal(reader, operand, reason);
 }
 
 struct FuseEpilogue : impl::FuseEpilogueBase<FuseEpilogue> {

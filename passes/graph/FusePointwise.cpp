@@ -23,6 +23,7 @@
 
 #include "passes/Passes.h"
 
+#include "compiler/ir/Decisions.h"
 #include "compiler/ir/Dialect.h"
 #include "passes/graph/Groups.h"
 
@@ -60,6 +61,7 @@ public:
 private:
   Operation *latestCandidate();
   void decide(Operation *producer);
+  void refuse(Operation *producer, const char *reason);
   bool isOwn(Operation *producer);
   bool wouldCycle(Operation *producer);
   void joinCopy(Operation *producer);
@@ -102,13 +104,23 @@ void PointwiseGroup::decide(Operation *producer) {
     members.insert(producer);
   } else if (isCheapToRepeat(producer)) {
     joinCopy(producer);
-  } else if (results.size() < kMostResults && shape(producer) == shape(root) &&
-             !wouldCycle(producer)) {
+  } else if (results.size() >= kMostResults) {
+    refuse(producer, "others read it too, and the kernel has two results");
+  } else if (shape(producer) != shape(root)) {
+    refuse(producer, "others read it too, and its shape is another");
+  } else if (wouldCycle(producer)) {
+    refuse(producer, "others read it too, and this kernel waits for them");
+  } else {
     members.insert(producer);
     results.push_back(producer->getResult(0));
-  } else {
-    refused.insert(producer);
   }
+}
+
+void PointwiseGroup::refuse(Operation *producer, const char *reason) {
+  refused.insert(producer);
+  for (Operation *user : producer->getUsers())
+    if (members.contains(user))
+      recordRefusal(user, producer->getResult(0), reason);
 }
 
 /// Whether a path leads from a reader of `producer` outside the group into it.

@@ -23,6 +23,7 @@
 
 #include "passes/Passes.h"
 
+#include "compiler/ir/Decisions.h"
 #include "compiler/ir/Dialect.h"
 #include "passes/graph/Groups.h"
 
@@ -84,43 +85,71 @@ bool reaches(Reach reach, Operation *producer) {
   llvm_unreachable("every reach is above");
 }
 
-bool mayPull(FusedOp group, Value value, Reach reach) {
+/// Null where a group may compute an input itself.
+const char *whyNot(FusedOp group, Value value, Reach reach) {
   Operation *producer = value.getDefiningOp();
-  if (!producer || !reaches(reach, producer) || isConstantOnly(value))
-    return false;
+  if (!producer || isConstantOnly(value))
+    return "it is computed once, when the model is loaded";
+  if (!reaches(reach, producer))
+    return isFusable(producer)
+               ? "it would be computed again for each time it is read"
+               : "each is the core of a kernel of its own";
   bool isOwn = llvm::all_of(producer->getUsers(),
                             [&](Operation *user) { return user == group; });
   if (auto reshape = dyn_cast<ReshapeOp>(producer)) {
     Operation *behind = reshape.getX().getDefiningOp();
     // From inside, the producer behind will have one reader: the group.
-    return behind && reaches(reach, behind) &&
-           (isCheapToRepeat(behind) || (isOwn && behind->hasOneUse()));
+    if (!behind || !reaches(reach, behind))
+      return "behind the reshape is nothing that could be computed here";
+    if (!isCheapToRepeat(behind) && !(isOwn && behind->hasOneUse()))
+      return "others read it too, and repeating it costs more than reading it";
+    return nullptr;
   }
-  return isOwn || isCheapToRepeat(producer);
+  if (!isOwn && !isCheapToRepeat(producer))
+    return "others read it too, and repeating it costs more than reading it";
+  return nullptr;
 }
 
 struct FusePrologue : impl::FusePrologueBase<FusePrologue> {
   void runOnOperation() override {
     SmallVector<FusedOp> groups(getOperation().getOps<FusedOp>());
     for (FusedOp group : llvm::reverse(groups))
-      if (Operation *anchor = group.getAnchor())
+      if (Operation *anchor = group.getAnchor()) {
         while (pullOne(group, anchor))
           ++numFused;
+        recordRefusals(group, anchor);
+      }
+  }
+
+  static Reach reachOfInput(FusedOp group, unsigned input, Operation *anchor) {
+    return feeds(group.getBody().front().getArgument(input), anchor)
+               ? reachOf(anchor)
+               : Reach::Pointwise;
   }
 
   bool pullOne(FusedOp group, Operation *anchor) {
-    Block &body = group.getBody().front();
-    if (body.getOperations().size() >= kMostOps)
+    if (group.getBody().front().getOperations().size() >= kMostOps)
       return false;
     for (unsigned i = 0; i < group.getInputs().size(); ++i) {
-      Reach reach = feeds(body.getArgument(i), anchor) ? reachOf(anchor)
-                                                       : Reach::Pointwise;
-      if (!mayPull(group, group.getInputs()[i], reach))
+      if (whyNot(group, group.getInputs()[i], reachOfInput(group, i, anchor)))
         continue;
       pullIn(group, i);
       return true;
     }
     return false;
+  }
+
+  /// FuseEpilogue has spoken about what other groups make.
+  static void recordRefusals(FusedOp group, Operation *anchor) {
+    for (auto [i, value] : llvm::enumerate(group.getInputs())) {
+      Operation *producer = value.getDefiningOp();
+      if (!producer || !isFusable(producer))
+        continue;
+      const char *reason = whyNot(group, value, reachOfInput(group, i, anchor));
+      recordRefusal(group, value,
+                    reason ? reason
+                           : "the kernel has as many ops as one may have");
+    }
   }
 };
 

@@ -31,11 +31,12 @@
 #include "passes/Passes.h"
 
 #include "compiler/ir/Constants.h"
+#include "compiler/ir/Decisions.h"
 #include "compiler/ir/Dialect.h"
+#include "compiler/ir/NodeNames.h"
 #include "compiler/ir/Types.h"
 #include "passes/graph/FloatValues.h"
 #include "passes/graph/Groups.h"
-#include "passes/plan/Names.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/STLExtras.h"
@@ -174,15 +175,14 @@ struct StoreHalf : impl::StoreHalfBase<StoreHalf> {
     bool keepVectors = vectorBytes * kVectorShare <= bytes;
     for (Tensor &tensor : tensors) {
       bool isConstant = tensor.value.getDefiningOp<ConstantOp>() != nullptr;
-      if (staysFloat(tensor) ||
-          (isConstant && keepVectors && isVector(typeOf(tensor.value)))) {
-        ++numFloat;
-        continue;
-      }
-      if (isConstant ? narrowConstant(tensor) : narrowResult(tensor))
-        ++numHalf;
-      else
-        ++numFloat;
+      const char *reason = whyFloat(tensor);
+      bool keep = reason ||
+                  (isConstant && keepVectors && isVector(typeOf(tensor.value)));
+      bool isHalf =
+          !keep && (isConstant ? narrowConstant(tensor) : narrowResult(tensor));
+      ++(isHalf ? numHalf : numFloat);
+      if (!isConstant)
+        record(tensor, reason);
     }
     func::FuncOp function = getOperation();
     function.setType(
@@ -192,7 +192,8 @@ struct StoreHalf : impl::StoreHalfBase<StoreHalf> {
 
 private:
   LogicalResult findKept();
-  bool staysFloat(Tensor &tensor);
+  const char *whyFloat(Tensor &tensor);
+  static void record(const Tensor &tensor, const char *whyFloat);
   bool narrowConstant(Tensor &tensor);
   bool narrowResult(Tensor &tensor);
   void widenInReaders(Tensor &tensor);
@@ -223,23 +224,44 @@ LogicalResult StoreHalf::findKept() {
   return success();
 }
 
-bool StoreHalf::staysFloat(Tensor &tensor) {
-  if (tensor.isReturned || tensor.readers.empty() ||
-      kept.contains(tensor.value.getDefiningOp()))
-    return true;
+/// Null for what may be stored as half.
+const char *StoreHalf::whyFloat(Tensor &tensor) {
+  if (tensor.isReturned)
+    return "the model returns it, and what it returns keeps its type";
+  if (tensor.readers.empty())
+    return "nothing reads it";
+  if (kept.contains(tensor.value.getDefiningOp()))
+    return "--keep-fp32 names its node or one in its kernel";
   for (Value alias : tensor.aliases)
     if (kept.contains(alias.getDefiningOp()))
-      return true;
+      return "--keep-fp32 names a reshape of it";
   for (FusedOp reader : tensor.readers) {
     if (kept.contains(reader))
-      return true;
+      return "--keep-fp32 names a node that reads it";
     for (auto [i, input] : llvm::enumerate(reader.getInputs()))
       if (llvm::is_contained(tensor.aliases, input) &&
           makesInteger(reader.getBody().front().getArgument(i)))
-        return true;
+        return "an integer is made of it, which must not be rounded";
   }
   auto result = cast<OpResult>(tensor.value);
-  return isa<FusedOp>(result.getOwner()) && isStatistic(result);
+  if (isa<FusedOp>(result.getOwner()) && isStatistic(result))
+    return "a statistic, exponential, power or square, which leave half's "
+           "range first";
+  return nullptr;
+}
+
+/// What a group stores, by the node that makes it; the group's other nodes
+/// store nothing.
+void StoreHalf::record(const Tensor &tensor, const char *whyFloat) {
+  auto result = cast<OpResult>(tensor.value);
+  auto group = cast<FusedOp>(result.getOwner());
+  Operation *maker =
+      group.getYield().getOperand(result.getResultNumber()).getDefiningOp();
+  if (auto cast = dyn_cast_or_null<CastOp>(maker); cast && !whyFloat)
+    maker = cast.getX().getDefiningOp(); // the cast that narrows
+  if (maker)
+    recordDecision(maker, Topic::Precision, whyFloat ? "f32" : "f16",
+                   whyFloat ? whyFloat : "stored as half, computed as float");
 }
 
 /// Gives the tensor's aliases and the arguments of its readers the type f16,

@@ -1,6 +1,7 @@
 // TransposeMoves.cpp - see the header.
 #include "passes/graph/TransposeMoves.h"
 
+#include "compiler/ir/Decisions.h"
 #include "compiler/ir/Dialect.h"
 #include "compiler/ir/Shapes.h"
 #include "compiler/ir/Types.h"
@@ -348,8 +349,13 @@ void Mover::rewrite() {
       transposedOf[op->getResult(0)] = op->getOperand(0);
   }
   for (Operation *op : llvm::reverse(ops))
-    if (op->use_empty() && kindAt(op) != Kind::Fixed)
+    if (op->use_empty() && kindAt(op) != Kind::Fixed) {
+      if (isa<TransposeOp>(op))
+        recordDecision(op, Topic::Fate, "eliminated",
+                       "what is around it runs in the other order of "
+                       "dimensions");
       op->erase();
+    }
 }
 
 bool moveTransposes(Block &block, Perm perm) {

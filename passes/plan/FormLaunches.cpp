@@ -23,12 +23,13 @@
 #include "passes/Passes.h"
 
 #include "compiler/ir/Constants.h"
+#include "compiler/ir/Decisions.h"
 #include "compiler/ir/Dialect.h"
+#include "compiler/ir/NodeNames.h"
 #include "compiler/ir/Types.h"
 #include "compiler/ir/plan/PlanDialect.h"
 #include "compiler/kernels/Generator.h"
 #include "compiler/target/Chip.h"
-#include "passes/plan/Names.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -222,9 +223,14 @@ void LaunchBuilder::build(const llvm::StringMap<GeneratedKernel *> &kernels) {
       launch(group, *kernels.lookup(groupKey(group)));
       continue;
     }
+    recordDecision(group, Topic::Fate, "eliminated",
+                   "its result has no elements");
     for (Value result : group.getOutputs())
       buffers[result] = makeResultBuffer(result, /*isInit=*/false);
   }
+  for (auto reshape : body.getOps<ReshapeOp>())
+    recordDecision(reshape, Topic::Fate, "eliminated",
+                   "its result is its input's memory under another shape");
   SmallVector<Value> results;
   for (Value value : body.getTerminator()->getOperands())
     results.push_back(bufferOf(value, KernelArgument{}));

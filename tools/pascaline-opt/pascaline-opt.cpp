@@ -1,7 +1,9 @@
 // pascaline-opt - run chosen passes over a .mlir file; the tests' workhorse.
 //
-// Beside each pass there is a flag for each pipeline of passes/Pipelines.h.
+// Beside each pass there is a flag for each pipeline of passes/Pipelines.h, and
+// --decisions prints on stderr what the passes decided and why.
 
+#include "compiler/ir/Decisions.h"
 #include "compiler/ir/Dialect.h"
 #include "compiler/ir/plan/PlanDialect.h"
 #include "compiler/target/Ptx.h"
@@ -20,9 +22,15 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 
+#include "llvm/Support/CommandLine.h"
+
 using namespace mlir;
 
 int main(int argc, char **argv) {
+  llvm::cl::opt<bool> wantsDecisions(
+      "decisions",
+      llvm::cl::desc("Print what passes decided about nodes, and why"));
+  pascaline::DecisionLog decisions;
   pascaline::registerPascalinePasses();
   registerTransformsPasses();
   PassPipelineRegistration<>("pascaline-graph",
@@ -45,6 +53,10 @@ int main(int argc, char **argv) {
                   func::FuncDialect, arith::ArithDialect, math::MathDialect,
                   scf::SCFDialect, cf::ControlFlowDialect, LLVM::LLVMDialect,
                   NVVM::NVVMDialect>();
-  return asMainReturnCode(MlirOptMain(
+  decisions.listenTo(registry);
+  int code = asMainReturnCode(MlirOptMain(
       argc, argv, "pascaline-opt: run passes over a graph\n", registry));
+  if (wantsDecisions)
+    decisions.print(llvm::errs());
+  return code;
 }

@@ -1,4 +1,4 @@
-// Names.h - the ONNX nodes behind an op's location.
+// NodeNames.h - the ONNX nodes behind an op's location.
 #pragma once
 
 #include "llvm/ADT/SmallVector.h"

@@ -1,4 +1,4 @@
-#include "passes/plan/Names.h"
+#include "compiler/ir/NodeNames.h"
 
 #include "mlir/IR/Location.h"
 #include "mlir/IR/OpDefinition.h"
