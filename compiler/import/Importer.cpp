@@ -45,11 +45,10 @@ OwningOpRef<ModuleOp> importOnnxBytes(MLIRContext &context, StringRef bytes,
   }
   OwningOpRef<ModuleOp> module(ModuleOp::create(UnknownLoc::get(&context)));
   for (auto [i, set] : llvm::enumerate(options.shapeSets)) {
-    func::FuncOp fun =
-        importer::GraphImporter(&context, *model, set, options.exposed,
-                                folder.str(),
-                                i ? "main_" + std::to_string(i) : "main")
-            .run(reason);
+    func::FuncOp fun = importer::GraphImporter(
+                           &context, *model, set, options.exposed, folder.str(),
+                           i ? "main_" + std::to_string(i) : "main")
+                           .run(reason);
     if (fun)
       module->push_back(fun);
     if (fun && inputsDiffer(*module, reason))
