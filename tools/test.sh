@@ -82,7 +82,8 @@ run_part() {
   slice | refusals | package | check)
     suite "$1" "$RESULTS/$1.json" "$PYTHON" "test/e2e/$1.py" --json "$RESULTS/$1.json" ;;
   cuda)
-    suite cuda "$RESULTS/cuda.json" "$PYTHON" test/emulator/cuda/run.py --json "$RESULTS/cuda.json" ;;
+    suite cuda "$RESULTS/cuda.json" "$PYTHON" test/emulator/cuda/run.py --json "$RESULTS/cuda.json"
+    suite forms "$RESULTS/forms.json" "$PYTHON" test/emulator/forms/run.py --json "$RESULTS/forms.json" ;;
   fuzz)
     suite fuzz "$RESULTS/fuzz.json" "$PYTHON" test/fuzz/mutate.py --json "$RESULTS/fuzz.json" ;;
   models)

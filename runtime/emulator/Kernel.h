@@ -126,9 +126,7 @@ inline constexpr uint64_t kAccessStores = uint64_t(1) << 40;
 inline constexpr uint64_t kAccessAtomic = uint64_t(1)
                                           << 41; // atom, red: stores too
 inline constexpr uint64_t kAccessStrong = uint64_t(1)
-                                          << 42; // or volatile, relaxed, ...
-inline constexpr uint64_t kAccessReleases = uint64_t(1)
-                                            << 43; // .release, .acq_rel
+                                          << 42; // atomic or volatile
 
 struct ParamInfo {
   uint32_t offset; // in ThreadState::params

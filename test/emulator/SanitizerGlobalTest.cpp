@@ -72,12 +72,6 @@ INSTANTIATE_TEST_SUITE_P(Global, GlobalFault, testing::ValuesIn(kFaults),
 const Kernel kCorrect[] = {
     {"LastBlockArrives",
      PLACE "st.global.u32 [%rd1], %r31;\nmembar.gl;\n" LAST_READS("0"), "", 31},
-    {"LastBlockArrivesByAcquireRelease",
-     PLACE "st.global.u32 [%rd1], %r31;\n"
-           "atom.acq_rel.gpu.global.add.u32 %r2, [%rd0+496], 1;\n"
-           "add.u32 %r2, %r2, 1;\nsetp.ne.u32 %p1, %r2, %r30;\n"
-           "@%p1 bra END;\nld.global.u32 %r4, [%rd0+16];\nEND:\n",
-     "", 31},
     {"EveryThreadFences",
      PLACE "mul.wide.u32 %rd3, %r0, 4;\nadd.u64 %rd3, %rd3, %rd1;\n"
            "st.global.u32 [%rd3], %r31;\nmembar.gl;\nbar.sync 0;\n"

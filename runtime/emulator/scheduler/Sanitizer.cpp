@@ -250,8 +250,6 @@ Sanitizer::checkGlobal(BlockThread *thread, uint64_t address, Access access) {
   }
   checkState(thread, address, access);
   if (access.strong) {
-    if (access.releases)
-      knowledge.fence();
     FaultGuard guard(runner);
     if (access.stores)
       launchOrder.publish(address, block, knowledge);

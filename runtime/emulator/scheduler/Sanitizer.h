@@ -32,11 +32,11 @@ struct Launch;
 // One access, as Kernel.h packs it.
 struct Access {
   uint32_t line, bytes;
-  bool stores, atomic, strong, releases;
+  bool stores, atomic, strong;
   explicit Access(uint64_t packed)
       : line(uint32_t(packed)), bytes(packed >> 32 & 0xff),
         stores(packed & kAccessStores), atomic(packed & kAccessAtomic),
-        strong(packed & kAccessStrong), releases(packed & kAccessReleases) {}
+        strong(packed & kAccessStrong) {}
   bool reads() const { return !stores || atomic; }
 };
 

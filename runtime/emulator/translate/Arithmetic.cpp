@@ -27,6 +27,11 @@ FloatMode takeFloatMode(Modifiers &modifiers) {
   return mode;
 }
 
+bool checkFloatMode(Modifiers &modifiers, Type type, const FloatMode &mode) {
+  return type != Type::F64 || (!mode.flush && !mode.saturate) ||
+         modifiers.refuse(".f64 has no .ftz and no .sat");
+}
+
 Value *saturate(Emitter &emitter, Value *value) {
   llvm::Type *type = value->getType();
   Value *zero = llvm::ConstantFP::get(type, 0.0);
@@ -99,6 +104,8 @@ bool emitAddSubtract(Emitter &emitter, const Instruction &instruction) {
       return false;
     if (saturating && type != Type::S32)
       return modifiers.refuse(".sat needs .s32");
+    if (carry && (saturating || ptx::bitsOf(type) < 32))
+      return modifiers.refuse(".cc needs 32 or 64 bits and no .sat");
     Value *a = emitter.read(instruction, instruction.operands[1], type);
     Value *b =
         a ? emitter.read(instruction, instruction.operands[2], type) : nullptr;
@@ -118,7 +125,7 @@ bool emitAddSubtract(Emitter &emitter, const Instruction &instruction) {
   FloatMode mode = takeFloatMode(modifiers);
   if (!isFloatOperand(type))
     return modifiers.refuse("not defined for this type");
-  if (!modifiers.done(3))
+  if (!checkFloatMode(modifiers, type, mode) || !modifiers.done(3))
     return false;
   Value *a = readFloat(emitter, instruction, 1, type, mode);
   Value *b = a ? readFloat(emitter, instruction, 2, type, mode) : nullptr;
@@ -155,7 +162,7 @@ bool emitMultiply(Emitter &emitter, const Instruction &instruction) {
   FloatMode mode = takeFloatMode(modifiers);
   if (!isFloatOperand(type))
     return modifiers.refuse("not defined for this type");
-  if (!modifiers.done(3))
+  if (!checkFloatMode(modifiers, type, mode) || !modifiers.done(3))
     return false;
   Value *a = readFloat(emitter, instruction, 1, type, mode);
   Value *b = a ? readFloat(emitter, instruction, 2, type, mode) : nullptr;
@@ -176,9 +183,12 @@ bool emitMultiplyAdd(Emitter &emitter, const Instruction &instruction) {
     return emitIntegerMultiplyAdd(emitter, instruction, modifiers, type,
                                   /*addCarry=*/false);
   FloatMode mode = takeFloatMode(modifiers);
-  if (!isFloatOperand(type))
+  bool narrow = type == Type::F16 || type == Type::F16x2;
+  if (!isFloatOperand(type) || (narrow && instruction.opcode == "mad"))
     return modifiers.refuse("not defined for this type");
-  if (!modifiers.done(4))
+  if (!mode.explicitRounding)
+    return modifiers.refuse("needs .rn, .rz, .rm or .rp");
+  if (!checkFloatMode(modifiers, type, mode) || !modifiers.done(4))
     return false;
   Value *a = readFloat(emitter, instruction, 1, type, mode);
   Value *b = a ? readFloat(emitter, instruction, 2, type, mode) : nullptr;
@@ -228,7 +238,11 @@ bool emitDivide(Emitter &emitter, const Instruction &instruction) {
     return modifiers.refuse("not defined for this type");
   if ((approximate || full) && type != Type::F32)
     return modifiers.refuse(".approx and .full are for .f32");
-  if (!modifiers.done(3))
+  if (approximate + full + mode.explicitRounding != 1)
+    return modifiers.refuse("needs .approx, .full or one rounding mode");
+  if (mode.saturate)
+    return modifiers.refuse(".sat is not defined here");
+  if (!checkFloatMode(modifiers, type, mode) || !modifiers.done(3))
     return false;
   Value *a = readFloat(emitter, instruction, 1, type, mode);
   Value *b = a ? readFloat(emitter, instruction, 2, type, mode) : nullptr;
@@ -267,7 +281,7 @@ bool emitAbsoluteNegate(Emitter &emitter, const Instruction &instruction) {
   mode.flush = modifiers.take("ftz");
   if (!isFloatOperand(type))
     return modifiers.refuse("not defined for this type");
-  if (!modifiers.done(2))
+  if (!checkFloatMode(modifiers, type, mode) || !modifiers.done(2))
     return false;
   Value *a = readFloat(emitter, instruction, 1, type, mode);
   if (!a)
@@ -292,9 +306,9 @@ bool emitMinMax(Emitter &emitter, const Instruction &instruction) {
   Modifiers modifiers(emitter, instruction);
   Type type = modifiers.takeType();
   FloatMode mode;
-  if (isFloatOperand(type))
+  if (type == Type::F32)
     mode.flush = modifiers.take("ftz");
-  else if (!isIntegerOperand(type))
+  else if (!isIntegerOperand(type) && type != Type::F64)
     return modifiers.refuse("not defined for this type");
   if (!modifiers.done(3))
     return false;

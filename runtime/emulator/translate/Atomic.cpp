@@ -105,19 +105,51 @@ Value *combine(llvm::IRBuilder<> &builder, int operation, Type type, Value *old,
   }
 }
 
+// atom.add.f32 takes subnormal numbers for zeros in device memory, not in
+// shared memory: the PTX ISA says so of the implementations there are.
+Value *addFloat(Emitter &emitter, Value *pointer, Value *b, Space space) {
+  llvm::IRBuilder<> &builder = emitter.builder;
+  llvm::Type *type = b->getType();
+  if (space != Space::Generic)
+    return emitter.callHost("pascalineEmulatorAtomicAdd", type, {pointer, b});
+  llvm::BasicBlock *device = emitter.newBlock(), *shared = emitter.newBlock(),
+                   *next = emitter.newBlock();
+  Value *offset = emitter.fromGeneric(
+      builder.CreatePtrToInt(pointer, builder.getInt64Ty()), Space::Shared);
+  builder.CreateCondBr(
+      builder.CreateICmpULT(offset, builder.getInt64(uint64_t(1) << 32)),
+      shared, device);
+  emitter.startBlock(device);
+  Value *fromDevice =
+      emitter.callHost("pascalineEmulatorAtomicAdd", type, {pointer, b});
+  builder.CreateBr(next);
+  emitter.startBlock(shared);
+  Value *fromShared = builder.CreateAlignedLoad(type, pointer, llvm::Align(4));
+  builder.CreateAlignedStore(builder.CreateFAdd(fromShared, b), pointer,
+                             llvm::Align(4));
+  builder.CreateBr(next);
+  emitter.startBlock(next);
+  llvm::PHINode *old = builder.CreatePHI(type, 2);
+  old->addIncoming(fromDevice, device);
+  old->addIncoming(fromShared, shared);
+  return old;
+}
+
 } // namespace
 
 bool emitAtomic(Emitter &emitter, const Instruction &instruction) {
   bool hasResult = instruction.opcode == "atom";
   Modifiers modifiers(emitter, instruction);
-  MemoryOrder order = takeMemoryOrder(modifiers);
+  modifiers.takeOneOf({"cta", "gpu", "sys"});
   Space space = takeStateSpace(modifiers);
   int operation = modifiers.takeOneOf(
       {"and", "or", "xor", "exch", "cas", "add", "inc", "dec", "min", "max"});
-  modifiers.take("noftz");
+  bool keepsSubnormals = modifiers.take("noftz");
   Type type = modifiers.takeType();
   if (operation < 0 || !isDefined(operation, type))
     return modifiers.refuse("this operation is not defined for this type");
+  if (keepsSubnormals != (type == Type::F16x2))
+    return modifiers.refuse(".noftz belongs to .f16x2, which needs it");
   if (!hasResult && (operation == kExchange || operation == kCompare))
     return modifiers.refuse("red has no .exch and .cas");
   if (space != Space::Global && space != Space::Shared &&
@@ -138,8 +170,6 @@ bool emitAtomic(Emitter &emitter, const Instruction &instruction) {
     return false;
   llvm::IRBuilder<> &builder = emitter.builder;
   llvm::Align align(ptx::bytesOf(type));
-  if (order.ordering == AtomicOrdering::NotAtomic)
-    order.ordering = AtomicOrdering::Monotonic;
   Value *old = nullptr;
   if (space == Space::Shared) {
     auto *load = builder.CreateAlignedLoad(b->getType(), pointer, align);
@@ -151,16 +181,18 @@ bool emitAtomic(Emitter &emitter, const Instruction &instruction) {
     auto *store = builder.CreateAlignedStore(result, pointer, align);
     markSpace(emitter, load, space);
     markSpace(emitter, store, space);
+  } else if (operation == kAdd && type == Type::F32) {
+    old = addFloat(emitter, pointer, b, space);
   } else if (operation == kCompare) {
-    AtomicOrdering failure =
-        llvm::AtomicCmpXchgInst::getStrongestFailureOrdering(order.ordering);
     auto *exchange = builder.CreateAtomicCmpXchg(pointer, b, c, align,
-                                                 order.ordering, failure);
+                                                 AtomicOrdering::Monotonic,
+                                                 AtomicOrdering::Monotonic);
     markSpace(emitter, exchange, space);
     old = builder.CreateExtractValue(exchange, 0);
   } else {
-    auto *atomic = builder.CreateAtomicRMW(binaryOperation(operation, type),
-                                           pointer, b, align, order.ordering);
+    auto *atomic =
+        builder.CreateAtomicRMW(binaryOperation(operation, type), pointer, b,
+                                align, AtomicOrdering::Monotonic);
     markSpace(emitter, atomic, space);
     old = atomic;
   }

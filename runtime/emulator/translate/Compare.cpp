@@ -45,15 +45,18 @@ struct Compared {
 };
 
 Value *combine(Emitter &emitter, const Compared &compared, Value *value) {
+  if (compared.combine < 0)
+    return value;
+  Value *other = compared.other;
+  if (value->getType()->isVectorTy())
+    other = emitter.builder.CreateVectorSplat(2, other);
   switch (compared.combine) {
   case 0:
-    return emitter.builder.CreateAnd(value, compared.other);
+    return emitter.builder.CreateAnd(value, other);
   case 1:
-    return emitter.builder.CreateOr(value, compared.other);
-  case 2:
-    return emitter.builder.CreateXor(value, compared.other);
+    return emitter.builder.CreateOr(value, other);
   default:
-    return value;
+    return emitter.builder.CreateXor(value, other);
   }
 }
 
@@ -124,27 +127,48 @@ bool emitSetPredicate(Emitter &emitter, const Instruction &instruction) {
   const Operand &to = instruction.operands[0];
   if (!to.is(Operand::Kind::Pair))
     return emitter.write(instruction, to, first, Type::Pred);
+  if (type == Type::F16)
+    return modifiers.refuse(".f16 gives one predicate");
   return emitter.write(instruction, to.elements[0], first, Type::Pred) &&
          emitter.write(instruction, to.elements[1], second, Type::Pred);
 }
 
-// set.CmpOp.dtype.stype: all ones or 1.0.
+// Which results set has for operands of a type.
+static bool isSetResult(Type result, Type type) {
+  switch (result) {
+  case Type::U32:
+  case Type::S32:
+    return true;
+  case Type::U16:
+  case Type::S16:
+    return type == Type::F16;
+  case Type::F32:
+    return type != Type::F16 && type != Type::F16x2;
+  case Type::F16:
+    return type != Type::F16x2;
+  case Type::F16x2:
+    return type == Type::F16x2;
+  default:
+    return false;
+  }
+}
+
+// set.CmpOp.dtype.stype: all ones or 1.0; for .f16x2, in each half.
 bool emitSet(Emitter &emitter, const Instruction &instruction) {
   Modifiers modifiers(emitter, instruction);
   Type resultType = modifiers.takeType(), type = modifiers.takeType();
-  if (resultType != Type::U32 && resultType != Type::S32 &&
-      resultType != Type::F32)
-    return modifiers.refuse("the result is .u32, .s32 or .f32");
-  if (type == Type::F16x2)
-    return modifiers.refuse("not defined for .f16x2 with this result");
+  if (!isSetResult(resultType, type))
+    return modifiers.refuse("not defined for these types");
   Compared compared;
   if (!compare(emitter, instruction, modifiers, type, compared))
     return false;
   llvm::IRBuilder<> &builder = emitter.builder;
   Value *truth = combine(emitter, compared, compared.result);
-  Value *result = resultType == Type::F32
-                      ? builder.CreateUIToFP(truth, builder.getFloatTy())
-                      : builder.CreateSExt(truth, builder.getInt32Ty());
+  llvm::Type *wide = emitter.llvmType(resultType);
+  if (ptx::isInteger(resultType) && type == Type::F16x2)
+    wide = llvm::FixedVectorType::get(builder.getInt16Ty(), 2);
+  Value *result = ptx::isFloat(resultType) ? builder.CreateUIToFP(truth, wide)
+                                           : builder.CreateSExt(truth, wide);
   return emitter.write(instruction, instruction.operands[0], result,
                        resultType);
 }
@@ -152,8 +176,7 @@ bool emitSet(Emitter &emitter, const Instruction &instruction) {
 bool emitSelect(Emitter &emitter, const Instruction &instruction) {
   Modifiers modifiers(emitter, instruction);
   Type type = modifiers.takeType();
-  if (ptx::bitsOf(type) < 16 || type == Type::F16x2 || type == Type::BF16 ||
-      type == Type::BF16x2)
+  if (!ptx::isPlainValue(type) || ptx::bitsOf(type) < 16)
     return modifiers.refuse("not defined for this type");
   if (!modifiers.done(4))
     return false;
@@ -174,7 +197,7 @@ bool emitSelectBySign(Emitter &emitter, const Instruction &instruction) {
   Type type = modifiers.takeType(), signType = modifiers.takeType();
   FloatMode mode;
   mode.flush = modifiers.take("ftz");
-  if (ptx::bitsOf(type) < 16 ||
+  if (!ptx::isPlainValue(type) || ptx::bitsOf(type) < 16 ||
       (signType != Type::S32 && signType != Type::F32) ||
       (mode.flush && signType != Type::F32))
     return modifiers.refuse("needs a type and .s32 or .f32");

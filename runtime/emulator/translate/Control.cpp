@@ -176,8 +176,11 @@ bool emitTrap(Emitter &emitter, const Instruction &instruction) {
   return true;
 }
 
+// Hints that change no value.
 bool emitNothing(Emitter &emitter, const Instruction &instruction) {
-  return true;
+  Modifiers modifiers(emitter, instruction);
+  modifiers.take("mask");
+  return modifiers.done(1);
 }
 
 } // namespace pascaline::emulator

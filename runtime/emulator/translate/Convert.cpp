@@ -30,6 +30,13 @@ bool isConvertible(Type type) {
          type == Type::F32 || type == Type::F64;
 }
 
+// Every value of integer type `from` is one of integer type `to`.
+bool holdsAll(Type to, Type from) {
+  if (ptx::isSigned(to) == ptx::isSigned(from))
+    return ptx::bitsOf(to) >= ptx::bitsOf(from);
+  return ptx::isSigned(to) && ptx::bitsOf(to) > ptx::bitsOf(from);
+}
+
 Value *Conversion::integerToInteger(Value *value) {
   llvm::IRBuilder<> &builder = emitter.builder;
   unsigned toSize = ptx::bitsOf(to), fromSize = ptx::bitsOf(from);
@@ -171,6 +178,8 @@ bool emitConvert(Emitter &emitter, const Instruction &instruction) {
         "integer rounding is for conversion to integers or the same type");
   if (mode.explicitRounding && !narrowing && !(!fromFloat && toFloat))
     return modifiers.refuse("a conversion that is exact takes no rounding");
+  if (mode.saturate && !fromFloat && !toFloat && holdsAll(to, from))
+    return modifiers.refuse(".sat is for types that do not hold every value");
   if (mode.flush && from != Type::F32 && to != Type::F32)
     return modifiers.refuse(".ftz needs .f32");
   if (!modifiers.done(2))

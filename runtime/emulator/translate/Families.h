@@ -32,7 +32,7 @@ PASCALINE_EMULATOR_EMIT(emitDotProduct); // dp4a, dp2a
 // FloatFunctions.cpp
 PASCALINE_EMULATOR_EMIT(emitReciprocal);
 PASCALINE_EMULATOR_EMIT(emitSquareRoot);
-PASCALINE_EMULATOR_EMIT(emitTranscendental); // rsqrt sin cos lg2 ex2 tanh
+PASCALINE_EMULATOR_EMIT(emitTranscendental); // rsqrt sin cos lg2 ex2
 PASCALINE_EMULATOR_EMIT(emitCopySign);
 PASCALINE_EMULATOR_EMIT(emitTestProperty);
 // Logic.cpp
@@ -74,7 +74,7 @@ PASCALINE_EMULATOR_EMIT(emitCall);
 PASCALINE_EMULATOR_EMIT(emitReturn); // ret
 PASCALINE_EMULATOR_EMIT(emitExit);
 PASCALINE_EMULATOR_EMIT(emitTrap);
-PASCALINE_EMULATOR_EMIT(emitNothing); // nanosleep, pmevent
+PASCALINE_EMULATOR_EMIT(emitNothing); // pmevent
 // Synchronize.cpp
 PASCALINE_EMULATOR_EMIT(emitBarrier); // bar, barrier
 PASCALINE_EMULATOR_EMIT(emitShuffle);

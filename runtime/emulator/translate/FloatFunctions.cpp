@@ -22,6 +22,13 @@ bool takeAccuracy(Modifiers &modifiers, bool &approximate, FloatMode &mode) {
   return true;
 }
 
+// .approx.ftz.f64 reads and writes the upper 32 bits; those below are zero.
+Value *upperHalf(Emitter &emitter, Value *value) {
+  Value *kept =
+      emitter.builder.CreateAnd(emitter.bits(value), uint64_t(~0u) << 32);
+  return emitter.as(kept, Type::F64);
+}
+
 } // namespace
 
 bool emitReciprocal(Emitter &emitter, const Instruction &instruction) {
@@ -33,16 +40,25 @@ bool emitReciprocal(Emitter &emitter, const Instruction &instruction) {
     return false;
   if (type != Type::F32 && type != Type::F64)
     return modifiers.refuse("needs .f32 or .f64");
+  bool gross = approximate && type == Type::F64;
+  if (gross && !mode.flush)
+    return modifiers.refuse(".approx.f64 needs .ftz");
+  if (!gross && !checkFloatMode(modifiers, type, mode))
+    return false;
   if (!modifiers.done(2))
     return false;
   Value *a = readFloat(emitter, instruction, 1, type, mode);
   if (!a)
     return false;
+  if (gross)
+    a = upperHalf(emitter, a);
   Value *one = llvm::ConstantFP::get(a->getType(), 1.0);
   Value *result =
       mode.rounding == kNearest
           ? emitter.builder.CreateFDiv(one, a)
           : directed(emitter, instruction, "Divide", {one, a}, mode.rounding);
+  if (gross)
+    result = upperHalf(emitter, result);
   return result && emitter.write(instruction, instruction.operands[0],
                                  finish(emitter, result, mode), type);
 }
@@ -56,7 +72,7 @@ bool emitSquareRoot(Emitter &emitter, const Instruction &instruction) {
     return false;
   if (type != Type::F32 && (type != Type::F64 || approximate))
     return modifiers.refuse("needs .f32, or .f64 and a rounding mode");
-  if (!modifiers.done(2))
+  if (!checkFloatMode(modifiers, type, mode) || !modifiers.done(2))
     return false;
   Value *a = readFloat(emitter, instruction, 1, type, mode);
   if (!a)
@@ -85,6 +101,9 @@ bool emitTranscendental(Emitter &emitter, const Instruction &instruction) {
   Value *a = readFloat(emitter, instruction, 1, type, mode);
   if (!a)
     return false;
+  bool gross = type == Type::F64 && mode.flush;
+  if (gross)
+    a = upperHalf(emitter, a);
   llvm::IRBuilder<> &builder = emitter.builder;
   llvm::Type *f32 = builder.getFloatTy();
   Value *result = nullptr;
@@ -96,12 +115,13 @@ bool emitTranscendental(Emitter &emitter, const Instruction &instruction) {
     result =
         builder.CreateFDiv(llvm::ConstantFP::get(root->getType(), 1.0), root);
     result = builder.CreateFPTrunc(result, a->getType());
+    if (gross)
+      result = upperHalf(emitter, result);
   } else {
     const char *helper = name == "sin"   ? "pascalineEmulatorSine"
                          : name == "cos" ? "pascalineEmulatorCosine"
                          : name == "lg2" ? "pascalineEmulatorLog2"
-                         : name == "ex2" ? "pascalineEmulatorExp2"
-                                         : "pascalineEmulatorTanh";
+                                         : "pascalineEmulatorExp2";
     result = emitter.callHost(helper, f32, {a}, /*pure=*/true);
   }
   return emitter.write(instruction, instruction.operands[0],

@@ -18,6 +18,8 @@ struct FloatMode {
 
 // Takes .rn .rz .rm .rp, .ftz and .sat.
 FloatMode takeFloatMode(Modifiers &modifiers);
+// False, with the error reported, where .f64 has .ftz or .sat.
+bool checkFloatMode(Modifiers &modifiers, Type type, const FloatMode &mode);
 
 bool isIntegerOperand(Type type); // 16 to 64 bits, .u or .s
 bool isFloatOperand(Type type);   // .f16 .f16x2 .f32 .f64

@@ -3,6 +3,7 @@
 #include "runtime/emulator/translate/HostFunctions.h"
 #include "runtime/emulator/Kernel.h"
 
+#include <atomic>
 #include <bit>
 #include <cfenv>
 #include <chrono>
@@ -113,7 +114,21 @@ float sine(float x) { return std::sin(x); }
 float cosine(float x) { return std::cos(x); }
 float log2(float x) { return std::log2(x); }
 float exp2(float x) { return std::exp2(x); }
-float tanh(float x) { return std::tanh(x); }
+
+float flushed(float x) {
+  return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x;
+}
+
+float atomicAddFlushed(uint32_t *address, float addend) {
+  std::atomic_ref<uint32_t> cell(*address);
+  uint32_t old = cell.load(std::memory_order_relaxed);
+  float sum;
+  do
+    sum = flushed(flushed(std::bit_cast<float>(old)) + flushed(addend));
+  while (!cell.compare_exchange_weak(old, std::bit_cast<uint32_t>(sum),
+                                     std::memory_order_relaxed));
+  return std::bit_cast<float>(old);
+}
 
 uint64_t globalTimer() {
   return static_cast<uint64_t>(
@@ -131,6 +146,7 @@ template <typename F> void *addressOf(F *function) {
 const std::vector<HostFunction> &hostFunctions() {
   using Unary = float(float);
   using Unary64 = double(double);
+  using Binary = float(float, float);
   using Ternary = float(float, float, float);
   using Ternary64 = double(double, double, double);
   static const std::vector<HostFunction> functions = {
@@ -154,7 +170,7 @@ const std::vector<HostFunction> &hostFunctions() {
       {"pascalineEmulatorCosine", addressOf(cosine)},
       {"pascalineEmulatorLog2", addressOf(log2)},
       {"pascalineEmulatorExp2", addressOf(exp2)},
-      {"pascalineEmulatorTanh", addressOf(tanh)},
+      {"pascalineEmulatorAtomicAdd", addressOf(atomicAddFlushed)},
       {"pascalineEmulatorGlobalTimer", addressOf(globalTimer)},
       // Kernel.h
       {"pascalineEmulatorBarrier", addressOf(pascalineEmulatorBarrier)},
@@ -179,6 +195,9 @@ const std::vector<HostFunction> &hostFunctions() {
       {"memset", addressOf(std::memset)},
       {"fmaf", addressOf<Ternary>(std::fma)},
       {"fma", addressOf<Ternary64>(std::fma)},
+      // .sat of halves
+      {"fminf", addressOf<Binary>(std::fmin)},
+      {"fmaxf", addressOf<Binary>(std::fmax)},
       {"floorf", addressOf<Unary>(std::floor)},
       {"floor", addressOf<Unary64>(std::floor)},
       {"ceilf", addressOf<Unary>(std::ceil)},

@@ -7,32 +7,6 @@ namespace pascaline::emulator {
 using llvm::AtomicOrdering;
 using llvm::Value;
 
-MemoryOrder takeMemoryOrder(Modifiers &modifiers) {
-  MemoryOrder order;
-  switch (modifiers.takeOneOf(
-      {"weak", "volatile", "relaxed", "acquire", "release", "acq_rel"})) {
-  case 1:
-    order.isVolatile = true;
-    break;
-  case 2:
-    order.ordering = AtomicOrdering::Monotonic;
-    break;
-  case 3:
-    order.ordering = AtomicOrdering::Acquire;
-    break;
-  case 4:
-    order.ordering = AtomicOrdering::Release;
-    break;
-  case 5:
-    order.ordering = AtomicOrdering::AcquireRelease;
-    break;
-  default:
-    break;
-  }
-  modifiers.takeOneOf({"cta", "gpu", "sys"});
-  return order;
-}
-
 Space takeStateSpace(Modifiers &modifiers) {
   switch (modifiers.takeOneOf({"global", "shared", "local", "const", "param",
                                "shared::cta", "param::entry", "param::func"})) {
@@ -52,13 +26,6 @@ Space takeStateSpace(Modifiers &modifiers) {
   default:
     return Space::Generic;
   }
-}
-
-void takeCacheHints(Modifiers &modifiers) {
-  modifiers.takeOneOf({"ca", "cg", "cs", "lu", "cv", "wb", "wt"});
-  modifiers.takeOneOf({"L1::evict_normal", "L1::evict_unchanged",
-                       "L1::evict_first", "L1::evict_last", "L1::no_allocate"});
-  modifiers.takeOneOf({"L2::64B", "L2::128B", "L2::256B"});
 }
 
 void markSpace(Emitter &emitter, llvm::Instruction *access, Space space) {
@@ -91,7 +58,7 @@ namespace {
 // One ld or st, its modifiers read.
 struct Access {
   Space space;
-  MemoryOrder order;
+  bool isVolatile = false;
   bool invariant = false;
   Type type;
   uint32_t count = 1;
@@ -108,20 +75,24 @@ struct Access {
   }
 };
 
-bool takeAccess(Emitter &emitter, const Instruction &instruction,
-                Modifiers &modifiers, Access &access) {
-  access.order = takeMemoryOrder(modifiers);
+// `hints`: the cache operators there are, which have no meaning here.
+bool takeAccess(Modifiers &modifiers, Access &access,
+                std::initializer_list<std::string_view> hints) {
+  access.isVolatile = modifiers.take("volatile");
   access.space = takeStateSpace(modifiers);
-  takeCacheHints(modifiers);
+  bool hinted = modifiers.takeOneOf(hints) >= 0;
+  if (access.isVolatile &&
+      (hinted || access.space == Space::Local || access.space == Space::Const ||
+       access.space == Space::Param))
+    return modifiers.refuse(".volatile is for generic, .global and .shared "
+                            "addresses and takes no cache operator");
   int vector = modifiers.takeOneOf({"v2", "v4"});
   access.count = vector < 0 ? 1 : vector == 0 ? 2 : 4;
   access.type = modifiers.takeType();
-  if (access.type == Type::None || access.type == Type::Pred)
-    return modifiers.refuse("needs a type of 8 to 64 bits");
+  if (!ptx::isPlainValue(access.type))
+    return modifiers.refuse("needs an integer type, .f32 or .f64");
   if (access.bytes() > 16)
     return modifiers.refuse("accesses more than 16 bytes");
-  if (access.count > 1 && access.order.ordering != AtomicOrdering::NotAtomic)
-    access.order = {AtomicOrdering::NotAtomic, true};
   return true;
 }
 
@@ -161,10 +132,22 @@ Value *elementPointer(Emitter &emitter, const Access &access, uint32_t i) {
 bool emitLoad(Emitter &emitter, const Instruction &instruction) {
   Modifiers modifiers(emitter, instruction);
   Access access;
-  access.invariant = modifiers.take("nc") || instruction.opcode == "ldu";
+  bool uniform = instruction.opcode == "ldu", constant = false;
+  if (!uniform)
+    constant = modifiers.take("nc");
+  access.invariant = uniform || constant;
   std::vector<const Operand *> registers;
-  if (!takeAccess(emitter, instruction, modifiers, access) ||
-      !modifiers.done(2) ||
+  if (!(uniform ? takeAccess(modifiers, access, {})
+        : constant
+            ? takeAccess(modifiers, access, {"ca", "cg", "cs"})
+            : takeAccess(modifiers, access, {"ca", "cg", "cs", "lu", "cv"})))
+    return false;
+  if (access.invariant &&
+      (access.isVolatile || !(access.space == Space::Global ||
+                              (uniform && access.space == Space::Generic))))
+    return modifiers.refuse(
+        ".nc and ldu are for .global memory, without .volatile");
+  if (!modifiers.done(2) ||
       !elements(instruction, modifiers, instruction.operands[0], access.count,
                 registers))
     return false;
@@ -182,10 +165,8 @@ bool emitLoad(Emitter &emitter, const Instruction &instruction) {
   for (uint32_t i = 0; i < access.count; ++i) {
     llvm::LoadInst *load = emitter.builder.CreateAlignedLoad(
         type, elementPointer(emitter, access, i), access.align(i),
-        access.order.isVolatile);
-    if (access.order.ordering != AtomicOrdering::NotAtomic)
-      load->setAtomic(access.order.ordering);
-    else if (access.invariant && !access.order.isVolatile)
+        access.isVolatile);
+    if (access.invariant)
       load->setMetadata(llvm::LLVMContext::MD_invariant_load,
                         llvm::MDNode::get(emitter.context, {}));
     markSpace(emitter, load, access.space);
@@ -202,15 +183,13 @@ bool emitStore(Emitter &emitter, const Instruction &instruction) {
   Modifiers modifiers(emitter, instruction);
   Access access;
   std::vector<const Operand *> registers;
-  if (!takeAccess(emitter, instruction, modifiers, access) ||
+  if (!takeAccess(modifiers, access, {"wb", "cg", "cs", "wt"}) ||
       !modifiers.done(2) ||
       !elements(instruction, modifiers, instruction.operands[1], access.count,
                 registers))
     return false;
   if (access.space == Space::Const)
     return modifiers.refuse(".const cannot be written");
-  if (access.order.ordering == AtomicOrdering::Acquire)
-    return modifiers.refuse("a store has no .acquire");
   access.pointer = emitter.address(instruction, instruction.operands[0],
                                    access.space, access.bytes());
   if (!access.pointer)
@@ -224,9 +203,7 @@ bool emitStore(Emitter &emitter, const Instruction &instruction) {
       return false;
     llvm::StoreInst *store = emitter.builder.CreateAlignedStore(
         value, elementPointer(emitter, access, i), access.align(i),
-        access.order.isVolatile);
-    if (access.order.ordering != AtomicOrdering::NotAtomic)
-      store->setAtomic(access.order.ordering);
+        access.isVolatile);
     markSpace(emitter, store, access.space);
   }
   return true;
@@ -235,15 +212,17 @@ bool emitStore(Emitter &emitter, const Instruction &instruction) {
 // Hints only; their addresses may be anything.
 bool emitPrefetch(Emitter &emitter, const Instruction &instruction) {
   Modifiers modifiers(emitter, instruction);
-  takeStateSpace(modifiers);
-  modifiers.takeOneOf({"L1", "L2"});
+  bool uniform = instruction.opcode == "prefetchu";
+  if (!uniform)
+    modifiers.takeOneOf({"global", "local"});
+  if (!modifiers.take("L1") && (uniform || !modifiers.take("L2")))
+    return modifiers.refuse(uniform ? "needs .L1" : "needs .L1 or .L2");
   return modifiers.done(1);
 }
 
 bool emitFence(Emitter &emitter, const Instruction &instruction) {
   Modifiers modifiers(emitter, instruction);
-  modifiers.takeOneOf({"sc", "acq_rel"});
-  int scope = modifiers.takeOneOf({"cta", "gl", "sys", "gpu"});
+  int scope = modifiers.takeOneOf({"cta", "gl", "sys"});
   if (scope < 0)
     return modifiers.refuse("needs a scope");
   if (!modifiers.done(0))

@@ -1,6 +1,7 @@
 // mov, cvta, isspacep.
 #include "runtime/emulator/translate/Emitter.h"
 #include "runtime/emulator/translate/Families.h"
+#include "runtime/emulator/translate/MemorySupport.h"
 
 namespace pascaline::emulator {
 
@@ -42,32 +43,13 @@ bool emitUnpack(Emitter &emitter, const Instruction &instruction, Type whole,
   return true;
 }
 
-Space takeSpace(Modifiers &modifiers) {
-  switch (modifiers.takeOneOf({"global", "shared", "local", "const", "param",
-                               "shared::cta", "param::entry"})) {
-  case 0:
-    return Space::Global;
-  case 1:
-  case 5:
-    return Space::Shared;
-  case 2:
-    return Space::Local;
-  case 3:
-    return Space::Const;
-  case 4:
-  case 6:
-    return Space::Param;
-  default:
-    return Space::Generic;
-  }
-}
-
 } // namespace
 
 bool emitMove(Emitter &emitter, const Instruction &instruction) {
   Modifiers modifiers(emitter, instruction);
   Type type = modifiers.takeType();
-  if (type == Type::None || (type != Type::Pred && ptx::bitsOf(type) < 16))
+  if (type != Type::Pred &&
+      (!ptx::isPlainValue(type) || ptx::bitsOf(type) < 16))
     return modifiers.refuse("needs a type of 16 bits or more, or .pred");
   if (!modifiers.done(2))
     return false;
@@ -94,10 +76,11 @@ bool emitMove(Emitter &emitter, const Instruction &instruction) {
 bool emitConvertAddress(Emitter &emitter, const Instruction &instruction) {
   Modifiers modifiers(emitter, instruction);
   bool to = modifiers.take("to");
-  Space space = takeSpace(modifiers);
+  Space space = takeStateSpace(modifiers);
   Type type = modifiers.takeType();
-  if (space == Space::Generic || type != Type::U64)
-    return modifiers.refuse("needs a space and .u64");
+  if (space == Space::Generic || space == Space::Param || type != Type::U64)
+    return modifiers.refuse("needs .global, .shared, .local or .const, and "
+                            ".u64");
   if (!modifiers.done(2))
     return false;
   Value *value = emitter.read(instruction, instruction.operands[1], type);
@@ -108,10 +91,44 @@ bool emitConvertAddress(Emitter &emitter, const Instruction &instruction) {
   return emitter.write(instruction, instruction.operands[0], value, type);
 }
 
-// Shared and local memory are windows inside the global one.
+// i1 f(i64): does a generic address lie in one of the module's .const
+// variables? Made at its first use; a module may have very many of them.
+static llvm::Function *isConstantAddress(Emitter &emitter) {
+  llvm::Module &module = emitter.module;
+  constexpr const char *name = "ptx.is.constant";
+  if (llvm::Function *known = module.getFunction(name))
+    return known;
+  llvm::IRBuilder<> builder(emitter.context);
+  llvm::Type *i64 = builder.getInt64Ty();
+  auto *function = llvm::Function::Create(
+      llvm::FunctionType::get(builder.getInt1Ty(), {i64}, false),
+      llvm::GlobalValue::InternalLinkage, name, module);
+  builder.SetInsertPoint(
+      llvm::BasicBlock::Create(emitter.context, "", function));
+  Value *found = builder.getFalse();
+  auto add = [&](const ptx::Variable &variable) {
+    if (variable.space != Space::Const || variable.isExtern)
+      return;
+    llvm::Constant *symbol = module.getOrInsertGlobal(
+        symbolOf(variable), llvm::ArrayType::get(builder.getInt8Ty(), 0));
+    Value *offset = builder.CreateSub(function->getArg(0),
+                                      builder.CreatePtrToInt(symbol, i64));
+    found = builder.CreateOr(
+        found, builder.CreateICmpULT(offset, builder.getInt64(variable.bytes)));
+  };
+  for (const ptx::Variable &variable : emitter.source.variables)
+    add(variable);
+  for (const ptx::Function &owner : emitter.source.functions)
+    for (const ptx::Variable &variable : owner.variables)
+      add(variable);
+  builder.CreateRet(found);
+  return function;
+}
+
+// Shared, local and constant memory are parts of the global window.
 bool emitIsSpace(Emitter &emitter, const Instruction &instruction) {
   Modifiers modifiers(emitter, instruction);
-  Space space = takeSpace(modifiers);
+  Space space = takeStateSpace(modifiers);
   if (space == Space::Generic || space == Space::Param)
     return modifiers.refuse("needs .global, .shared, .local or .const");
   if (!modifiers.done(2))
@@ -126,15 +143,17 @@ bool emitIsSpace(Emitter &emitter, const Instruction &instruction) {
   };
   Value *shared = within(Space::Shared, uint64_t(1) << 32);
   Value *local = within(Space::Local, kLocalWindowBytes);
+  Value *constant = builder.CreateCall(isConstantAddress(emitter), {a});
   Value *result = nullptr;
   if (space == Space::Shared)
     result = shared;
   else if (space == Space::Local)
     result = local;
   else if (space == Space::Const)
-    result = builder.getFalse(); // .const lies in the global window
+    result = constant;
   else
-    result = builder.CreateNot(builder.CreateOr(shared, local));
+    result = builder.CreateNot(
+        builder.CreateOr(builder.CreateOr(shared, local), constant));
   return emitter.write(instruction, instruction.operands[0], result,
                        Type::Pred);
 }

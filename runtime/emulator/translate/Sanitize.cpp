@@ -15,11 +15,7 @@ static uint64_t packedAccess(const Instruction &at, uint64_t bytes) {
     packed |= kAccessStores;
   if (atomic)
     packed |= kAccessAtomic;
-  bool releases = at.has("release") || at.has("acq_rel");
-  if (releases)
-    packed |= kAccessReleases;
-  if (atomic || releases || at.has("volatile") || at.has("relaxed") ||
-      at.has("acquire"))
+  if (atomic || at.has("volatile"))
     packed |= kAccessStrong;
   return packed;
 }

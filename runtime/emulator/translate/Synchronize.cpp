@@ -44,7 +44,8 @@ bool emitBarrier(Emitter &emitter, const Instruction &instruction) {
     return emitWarpBarrier(emitter, instruction, modifiers);
   modifiers.take("cta");
   int kind = modifiers.takeOneOf({"sync", "arrive", "red"});
-  modifiers.take("aligned");
+  if (instruction.opcode == "barrier")
+    modifiers.take("aligned");
   int reduction = kind == 2 ? modifiers.takeOneOf({"popc", "and", "or"}) : -1;
   Type type = kind == 2 ? modifiers.takeType() : Type::None;
   if (kind < 0)
