@@ -27,12 +27,25 @@ namespace pascaline {
 static constexpr int64_t kThreads = 128;
 static constexpr int64_t kUnrolled = 49;
 static constexpr int64_t kMostOutputs = 8;
+/// ptxas spills some unrolled windows to reach 32 registers, unless it is told
+/// how few blocks are wanted: 40 are left for each thread.
+static constexpr int64_t kBlocks = 12;
+/// Windows of more taps take as many registers as they need.
+static constexpr int64_t kTapsInBlocks = 9;
+
+static int64_t tapsOf(ConvOp conv) {
+  ArrayRef<int64_t> weights = conv.getW().getType().getShape();
+  return ShapedType::getNumElements(weights.drop_front(2));
+}
 
 namespace {
 class DepthwiseGenerator {
 public:
   DepthwiseGenerator(FusedOp group, ConvOp conv, const Chip &chip)
-      : conv(conv), chip(chip), kernel(group, kThreads), b(kernel.builder()),
+      : conv(conv), chip(chip),
+        kernel(group, kThreads,
+               {tapsOf(conv) <= kTapsInBlocks ? kBlocks : 0, 0, 0}),
+        b(kernel.builder()),
         dims(windowDims(
             conv.getX().getType().getShape(), conv.getY().getType().getShape(),
             conv.getW().getType().getShape().drop_front(2), conv.getStrides(),
