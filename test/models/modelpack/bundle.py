@@ -82,9 +82,13 @@ def build(spec, archives, folder):
     entry["inputs"] = _save_arrays(feeds, folder, "input")
     entry["outputs"] = _save_arrays(outputs, folder, "output")
     runs = reference.variations(model, feeds, outputs)
+    entry["is_half"] = reference.uses_half(model)
+    half = (reference.computed_in_float if entry["is_half"] else reference.stored_as_half)(
+        model, feeds)
     for output in entry["outputs"]:
         name = output["name"]
-        output["tolerance"] = tolerance.derive(outputs[name], runs[name], spec.parts.get(name))
+        output["tolerance"] = tolerance.derive(outputs[name], runs[name], half[name],
+                                             spec.parts.get(name), entry["is_half"])
     return entry
 
 

