@@ -35,9 +35,10 @@ void checkHeader(const Header &header, uint64_t bytes,
                  const std::string &name) {
   if (header.formatVersion != kFormatVersion)
     fail(PASCALINE_UNSUPPORTED,
-         "%s: format version is %u, this runtime reads version %u; compile the "
-         "model again with the compiler of this version",
-         name.c_str(), header.formatVersion, kFormatVersion);
+         "%s: format version is %u, this runtime reads version %u; %s",
+         name.c_str(), header.formatVersion, kFormatVersion,
+         header.formatVersion > kFormatVersion ? "install a newer runtime"
+                                               : "compile the model again");
   if (header.headerBytes != sizeof(Header))
     damaged(name, format("the header says it has %u bytes, it has %zu",
                          header.headerBytes, sizeof(Header)));
@@ -114,6 +115,13 @@ void checkCubin(const uint8_t *data, uint64_t bytes, const std::string &name) {
       data[EI_CLASS] != ELFCLASS64 || data[EI_DATA] != ELFDATA2LSB)
     damaged(name, "section cubin is no 64-bit ELF file");
   memcpy(&header, data, sizeof header);
+  // The flags' low byte is the architecture, as in every cubin of CUDA 8 to 12.
+  constexpr unsigned kMachineCuda = 190; // EM_CUDA, which old elf.h lack
+  if (header.e_machine != kMachineCuda || (header.e_flags & 0xff) != kTargetSm)
+    damaged(name, format("section cubin is of machine %u and architecture %u, "
+                         "not of %u and %u",
+                         unsigned(header.e_machine), header.e_flags & 0xff,
+                         kMachineCuda, kTargetSm));
   auto inside = [&](uint64_t offset, uint64_t size) {
     return offset <= bytes && size <= bytes - offset;
   };

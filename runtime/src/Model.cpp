@@ -77,8 +77,15 @@ void Model::loadModule() {
   const char *code = "cubin";
   std::string log;
   // A cubin fits one architecture only, and the emulator runs PTX.
-  if (artifact->cubinBytes && !device->emulator &&
-      device->major * 10 + device->minor == int(artifact->header.targetSm)) {
+  bool fits = !device->emulator && device->major * 10 + device->minor ==
+                                       int(artifact->header.targetSm);
+  if (artifact->cubinBytes && !fits && !device->emulator)
+    device->log(
+        format("%s: the cubin is for sm_%u and the device is of compute "
+               "capability %d.%d; its PTX is used",
+               artifact->name.c_str(), artifact->header.targetSm, device->major,
+               device->minor));
+  if (artifact->cubinBytes && fits) {
     CUresult result = loadImage(artifact->cubin, log);
     if (result != CUDA_SUCCESS)
       device->log(artifact->name + ": the cubin is refused with " +

@@ -168,8 +168,14 @@ TEST(ArtifactRefuses, WhatIsNoArtifact) {
 TEST(ArtifactRefuses, EachHeaderField) {
   using artifact::Header;
   std::string other = AddSample().bytes();
+  // Whatever else another version changed: nothing behind it is looked at.
   other[8] = 2;
-  EXPECT_REFUSED(other, "format version is 2, this runtime reads version 1");
+  other[12] = 77;
+  EXPECT_REFUSED(other, "format version is 2, this runtime reads version 1; "
+                        "install a newer runtime");
+  other[8] = 0;
+  EXPECT_REFUSED(other, "format version is 0, this runtime reads version 1; "
+                        "compile the model again");
   EXPECT_REFUSED(withHeader([](Header &h) { h.headerBytes = 128; }),
                  "the header says it has 128 bytes, it has 256");
   EXPECT_REFUSED(withHeader([](Header &h) { h.targetSm = 70; }),
@@ -227,6 +233,13 @@ TEST(ArtifactRefuses, ACubinThatPointsOutsideItself) {
   };
   EXPECT_EQ(refusal(withCubin(tinyElf())), "");
   EXPECT_REFUSED(withCubin("text"), "section cubin is no 64-bit ELF file");
+  EXPECT_REFUSED(withCubin([] {
+                   std::string cubin = tinyElf();
+                   cubin[offsetof(Elf64_Ehdr, e_flags)] = 70;
+                   return cubin;
+                 }()),
+                 "section cubin is of machine 190 and architecture 70, not of "
+                 "190 and 61");
   auto changed = [](size_t at, uint16_t value) {
     std::string cubin = tinyElf();
     memcpy(&cubin[at], &value, sizeof value);

@@ -130,7 +130,8 @@ TEST_F(Cli, InspectsAsJson) {
         "\"bytes\": 1200}, {",
         "\"kernels\": [{\"name\": \"add\", \"nodes\": [\"quote\\\" back\\\\ "
         "\xc3\xa9 \xef\xbf\xbd \\u000a\", \"second\"], \"launches\": 2, "
-        "\"flops\": 600, \"bytes\": 7200, \"limit\": \"dram\"}]",
+        "\"flops\": 600, \"bytes\": 7200, \"registers\": 20, \"limit\": "
+        "\"dram\"}]",
         "\"memory\": {\"weights\": 1200, \"arena\": 5296, \"lower_bound\": "
         "1200"})
     EXPECT_NE(result.out.find(part), std::string::npos) << result.out;

@@ -147,6 +147,11 @@ CUresult moduleLoadDataEx(CUmodule *module, const void *image, unsigned count,
     return result;
   }
   CURRENT;
+  if (fake->refusesCubins && !memcmp(image,
+                                     "\x7f"
+                                     "ELF",
+                                     4))
+    return CUDA_ERROR_NO_BINARY_FOR_GPU;
   fake->images.push_back(static_cast<const char *>(image));
   *module = create<CUmodule>(fake->modules);
   return CUDA_SUCCESS;

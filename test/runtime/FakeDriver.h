@@ -48,6 +48,7 @@ public:
   bool hasGraphs = true; // in the table that driver() gives next
   size_t freeBytes = size_t(1) << 30;
   int capability = 61;
+  bool refusesCubins = false;
   int mostThreads = 1024;
 
   // What is held and was not given back.

@@ -245,6 +245,18 @@ TEST_F(RunTest, PrefersACubinOfItsOwnArchitecture) {
                                          "ELF");
 }
 
+TEST_F(RunTest, ACubinThatIsRefusedGivesWayToThePtx) {
+  sample.contents.cubin = tinyElf();
+  bytes = sample.bytes();
+  fake.refusesCubins = true;
+  openAll();
+  EXPECT_EQ(fake.images, std::vector<std::string>{sample.contents.ptx});
+  EXPECT_EQ(log[0], "add.pasc: the cubin is refused with CUDA_ERROR_FAKE (made "
+                    "to fail); its PTX is used");
+  EXPECT_NE(log[1].find("1 kernels from its PTX"), std::string::npos);
+  EXPECT_EQ(run(session), PASCALINE_OK);
+}
+
 TEST_F(RunTest, TakesThePtxOnTheEmulatorAndOnOtherArchitectures) {
   sample.contents.cubin = tinyElf();
   bytes = sample.bytes();

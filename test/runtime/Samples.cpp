@@ -107,6 +107,8 @@ std::string tinyElf() {
   memcpy(header.e_ident, ELFMAG, SELFMAG);
   header.e_ident[EI_CLASS] = ELFCLASS64;
   header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_machine = 190; // EM_CUDA
+  header.e_flags = 61;
   header.e_shoff = sizeof header;
   header.e_shentsize = sizeof(Elf64_Shdr);
   header.e_shnum = 1;

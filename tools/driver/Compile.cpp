@@ -8,6 +8,7 @@
 #include "compiler/target/Ptx.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
+#include "tools/driver/Assembler.h"
 #include "tools/driver/Diagnostics.h"
 #include "tools/driver/Instruments.h"
 
@@ -63,6 +64,7 @@ private:
   std::unique_ptr<IrDump> dump;
   Progress progress;
   OwningOpRef<ModuleOp> module;
+  std::string ptxas; // empty: no cubin is wanted
 };
 
 bool Compilation::dumped() {
@@ -137,6 +139,12 @@ bool Compilation::run() {
   error = checkSkippedPasses(options.skippedPasses, options.storeHalf);
   if (!error.empty())
     return false;
+  // Found missing before minutes of work.
+  if (options.cubin) {
+    ptxas = findPtxas(options.ptxas, error);
+    if (ptxas.empty())
+      return false;
+  }
   dump = IrDump::open(options.dumpDirectory, error);
   if (!dump || !import())
     return false;
@@ -190,7 +198,6 @@ bool Compilation::run() {
 }
 
 bool Compilation::writeArtifactFile() {
-  progress.stage("writing " + options.output);
   PlannedArtifact artifact;
   DiagnosticCollector diagnostics(context, options.model);
   if (failed(planToArtifact(*module, llvm::sys::path::filename(options.model),
@@ -198,6 +205,12 @@ bool Compilation::writeArtifactFile() {
     error = diagnostics.sentence();
     return false;
   }
+  if (!ptxas.empty()) {
+    progress.stage("assembling with " + ptxas);
+    if (!addCubin(ptxas, artifact.contents, options.notes, error))
+      return false;
+  }
+  progress.stage("writing " + options.output);
   if (options.artifact)
     return serializeArtifact(artifact.contents, *options.artifact, error);
   return writeArtifact(artifact.contents, options.output, error);

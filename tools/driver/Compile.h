@@ -34,6 +34,8 @@ struct CompileOptions {
   std::string keepFloat;  ///< regular expression of nodes, with storeHalf
   std::vector<std::string> exposed;       ///< tensors that become outputs too
   std::vector<std::string> skippedPasses; ///< names as PassChoice gives them
+  bool cubin = false;                     ///< machine code for sm_61 too
+  std::string ptxas;                      ///< with cubin; empty: look for one
   std::vector<std::string> *notes = nullptr; ///< what a user may want to know
 };
 

@@ -91,6 +91,13 @@ bool readOptions(const pascaline_compile_options *from, CompileOptions &to,
   to.storeHalf = precision == "fp16";
   if (from->keep_fp32)
     to.keepFloat = from->keep_fp32;
+  to.cubin = from->cubin != 0;
+  if (from->ptxas)
+    to.ptxas = from->ptxas;
+  if (!to.ptxas.empty() && !to.cubin) {
+    error = "options.ptxas says what options.cubin uses; give both";
+    return false;
+  }
   if (!to.keepFloat.empty() && !to.storeHalf) {
     error = "options.keep_fp32 makes exceptions from precision fp16; give both";
     return false;

@@ -85,6 +85,16 @@ int main(int argc, char **argv) {
       cl::desc("Leave out an optional pass, to find or get round a fault in "
                "it; a name that is none lists them all; again for each"),
       cl::cat(category));
+  cl::opt<bool> cubin(
+      "cubin",
+      cl::desc("Put machine code for sm_61 beside the PTX, which the driver "
+               "then need not compile; takes a ptxas of CUDA 12.9 or earlier"),
+      cl::cat(category));
+  cl::opt<std::string> ptxas(
+      "ptxas", cl::value_desc("file"),
+      cl::desc("With --cubin: the ptxas to use; without, $PASCALINE_PTXAS, one "
+               "in $PATH or one of the Python package"),
+      cl::cat(category));
   cl::HideUnrelatedOptions(category);
   cl::SetVersionPrinter([](raw_ostream &os) {
     os << "pascaline-compile " PASCALINE_VERSION "\n";
@@ -104,6 +114,15 @@ int main(int argc, char **argv) {
     return kUsage;
   }
 
+  if (!ptxas.empty() && !cubin) {
+    errs() << "pascaline-compile: --ptxas says what --cubin uses; give both\n";
+    return kUsage;
+  }
+  if (cubin && stage != Stage::Pasc) {
+    errs() << "pascaline-compile: --cubin is for artifacts; leave out --emit\n";
+    return kUsage;
+  }
+
   install_fatal_error_handler(onFatalError);
   CompileOptions options;
   options.model = model;
@@ -116,6 +135,8 @@ int main(int argc, char **argv) {
   options.keepFloat = keepFloat;
   options.exposed.assign(exposed.begin(), exposed.end());
   options.skippedPasses.assign(skipped.begin(), skipped.end());
+  options.cubin = cubin;
+  options.ptxas = ptxas;
   std::vector<std::string> notes;
   options.notes = &notes;
   std::string error;

@@ -41,10 +41,11 @@ bool reportGpus() {
 }
 
 // ptxas is no part of running a model; what people ask is whether theirs can be
-// used to look at the code.
+// used to look at the code, and by pascaline-compile --cubin.
 void reportPtxas() {
   std::string release;
-  if (FILE *pipe = popen("ptxas --version 2>/dev/null", "re")) {
+  const char *command = "\"${PASCALINE_PTXAS:-ptxas}\" --version 2>/dev/null";
+  if (FILE *pipe = popen(command, "re")) {
     char line[256];
     while (fgets(line, sizeof line, pipe))
       if (const char *at = strstr(line, "release "))
@@ -53,13 +54,15 @@ void reportPtxas() {
   }
   int major = 0;
   if (release.empty() || sscanf(release.c_str(), "%d", &major) != 1)
-    printf("%-10s none in $PATH; no model needs it\n", "ptxas");
+    printf("%-10s none by $PASCALINE_PTXAS or in $PATH; no model needs it\n",
+           "ptxas");
   else if (major > 12)
     printf("%-10s %s, which no longer knows sm_61; 12.9 does, and no model "
            "needs it\n",
            "ptxas", release.c_str());
   else
-    printf("%-10s %s, which knows sm_61\n", "ptxas", release.c_str());
+    printf("%-10s %s, which knows sm_61: pascaline-compile --cubin works\n",
+           "ptxas", release.c_str());
 }
 
 } // namespace

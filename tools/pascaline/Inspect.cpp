@@ -97,16 +97,19 @@ void printText(const ArtifactHandle &artifact, size_t set) {
   printf("code     %s of PTX, %s of cubin, %zu kernels\n\n",
          bytesText(info.ptx_bytes).c_str(), bytesText(info.cubin_bytes).c_str(),
          info.kernel_count);
-  printf("%8s %9s %10s %7s %6s %-8s kernel: nodes\n", "launches", "MFLOP", "MB",
-         "threads", "shared", "limit");
+  printf("%8s %9s %10s %7s %6s %9s %-8s kernel: nodes\n", "launches", "MFLOP",
+         "MB", "threads", "shared", "registers", "limit");
   for (const KernelSummary &each : summarize(artifact, set, {})) {
     const pascaline_kernel_info &kernel = each.kernel;
-    printf("%8llu %9.1f %10.3f %7u %6u %-8s %s: %s\n",
+    std::string registers =
+        kernel.registers ? format("%u", kernel.registers) : "-";
+    printf("%8llu %9.1f %10.3f %7u %6u %9s %-8s %s: %s\n",
            (unsigned long long)each.launches, double(each.flops) / 1e6,
            double(each.bytes) / 1e6,
            kernel.block[0] * kernel.block[1] * kernel.block[2],
-           kernel.static_shared_bytes + kernel.dynamic_shared_bytes, each.limit,
-           kernel.name, nodesText(each.nodes, 60).c_str());
+           kernel.static_shared_bytes + kernel.dynamic_shared_bytes,
+           registers.c_str(), each.limit, kernel.name,
+           nodesText(each.nodes, 60).c_str());
   }
 }
 

@@ -54,6 +54,8 @@ void writeKernels(Json &json, const std::vector<KernelSummary> &kernels,
     if (withTimes)
       json.key("time_us").value(each.time);
     json.key("flops").value(each.flops).key("bytes").value(each.bytes);
+    if (each.kernel.registers)
+      json.key("registers").value(uint64_t(each.kernel.registers));
     json.key("limit").value(each.limit).close('}');
   }
   json.close(']');

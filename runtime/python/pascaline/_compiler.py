@@ -46,7 +46,8 @@ def compile_to_bytes(model: Union[str, os.PathLike, bytes], *,
                      shapes: Optional[Shapes] = None,
                      chip: Optional[str] = None, precision: Optional[str] = None,
                      keep_fp32: Optional[str] = None, expose: Sequence[str] = (),
-                     skip_passes: Sequence[str] = (), name: str = "model") -> bytes:
+                     skip_passes: Sequence[str] = (), cubin: bool = False,
+                     ptxas: Union[str, os.PathLike, None] = None, name: str = "model") -> bytes:
     """The bytes of model.pasc."""
     bindings = _strings(_shape_texts(shapes or {}))
     exposed = _strings([tensor.encode() for tensor in expose])
@@ -61,6 +62,7 @@ def compile_to_bytes(model: Union[str, os.PathLike, bytes], *,
         expose=exposed[0], expose_count=exposed[1], skip_passes=skipped[0],
         skip_pass_count=skipped[1], chip=chip and chip.encode(),
         precision=precision and precision.encode(), keep_fp32=keep_fp32 and keep_fp32.encode(),
+        cubin=cubin, ptxas=None if ptxas is None else os.fsencode(ptxas),
         diagnostic=Diagnostic(collect))
     library, artifact, size = compiler(), ctypes.c_void_p(), ctypes.c_size_t()
     result = [ctypes.byref(options), ctypes.byref(artifact), ctypes.byref(size)]
@@ -85,11 +87,13 @@ def compile(model: Union[str, os.PathLike, bytes], *,  # pylint: disable=redefin
             shapes: Optional[Shapes] = None,
             chip: Optional[str] = None, precision: Optional[str] = None,
             keep_fp32: Optional[str] = None, expose: Sequence[str] = (),
-            skip_passes: Sequence[str] = (), name: str = "model") -> Model:
+            skip_passes: Sequence[str] = (), cubin: bool = False,
+            ptxas: Union[str, os.PathLike, None] = None, name: str = "model") -> Model:
     """Compiles a path or the bytes of a model. `shapes` binds inputs, as --shape does; `expose`
-    names tensors that become outputs too; `skip_passes` leaves out optional passes; `name` is
-    what errors call a model of bytes. Notes of the compiler are warnings."""
+    names tensors that become outputs too; `skip_passes` leaves out optional passes; `cubin`
+    adds machine code for sm_61, by `ptxas` or one that is found; `name` is what errors call a
+    model of bytes. Notes of the compiler are warnings."""
     content = compile_to_bytes(model, shapes=shapes, chip=chip, precision=precision,
                                keep_fp32=keep_fp32, expose=expose, skip_passes=skip_passes,
-                               name=name)
+                               cubin=cubin, ptxas=ptxas, name=name)
     return Model.from_bytes(content, name)

@@ -62,6 +62,10 @@ typedef struct pascaline_compile_options {
   size_t expose_count;
   const char *const *skip_passes; /* optional passes to leave out */
   size_t skip_pass_count;
+  int cubin; /* 1: machine code for sm_61 too, by a ptxas of CUDA 12.9 or
+                earlier, which is run as a process of its own */
+  const char *ptxas; /* with cubin; NULL: $PASCALINE_PTXAS, one in $PATH, or
+                        one of the Python package nvidia-cuda-nvcc-cu12 */
   pascaline_compile_diagnostic diagnostic;
   void *diagnostic_user;
 } pascaline_compile_options;
