@@ -2,9 +2,14 @@
 """The Python package: compile, load, run, errors, ownership, and the ONNX backend."""
 
 import gc
+import logging
 import os
+import shutil
+import subprocess
 import sys
+import sysconfig
 import threading
+import unittest
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +27,15 @@ def relu_model():
     graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"])], "relu", values[:1],
                               values[1:])
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def run(command, cwd=None, **environment):
+    """What a command prints; its error as a Failure."""
+    result = subprocess.run([str(word) for word in command], cwd=cwd, text=True, check=False,
+                            capture_output=True, env={**os.environ, **environment})
+    if result.returncode:
+        raise harness.Failure(f"{command[0]}: {result.stderr.strip()[-400:]}")
+    return result.stdout
 
 
 class Package:
@@ -116,6 +130,68 @@ class Package:
                 thread.join()
         if wrong:
             raise harness.Failure(str(wrong[0]))
+
+    def test_logs(self):
+        """The runtime's log goes to the logger "pascaline"."""
+        messages = []
+        logger, handler = logging.getLogger("pascaline"), logging.Handler()
+        handler.emit = lambda record: messages.append(record.getMessage())
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+        try:
+            with self.api.compile(self.bytes, shapes=self.shapes) as model:
+                for graphs in (True, False):
+                    with model.session("emulator", graphs=graphs) as session:
+                        self.expect_right(session)
+                        self.expect_right(session)
+        finally:
+            logger.removeHandler(handler)
+            logger.setLevel(logging.NOTSET)
+        wanted = ["device: the emulator", "kernels from its PTX", "session of model", "as a graph",
+                  "session of model"]
+        if (len(messages) != len(wanted)
+                or not all(part in line for part, line in zip(wanted, messages))):
+            raise harness.Failure(f"logs {messages}")
+
+    def test_installs(self):
+        """pip into a fresh environment, types and all; nothing of the checkout is imported."""
+        environment = self.folder / "environment"
+        source = self.folder / "source"  # pip writes beside what it installs from
+        shutil.copytree(harness.ROOT / "runtime/python", source,
+                        ignore=shutil.ignore_patterns("build", "*.egg-info", "__pycache__"))
+        # numpy and the tools of building come from this environment: there may be no network.
+        run([sys.executable, "-m", "venv", "--without-pip", environment])
+        run([sys.executable, "-m", "pip", "--python", environment / "bin/python", "install",
+             "--quiet", "--no-build-isolation", "--no-deps", "--no-index", source],
+            PYTHONPATH=sysconfig.get_paths()["purelib"])
+        (self.folder / "m.onnx").write_bytes(self.bytes)
+        program = ("import numpy, pascaline, sys; "
+                   "model = pascaline.compile(sys.argv[1], shapes={'x': (2, 3)}); "
+                   "session = model.session('emulator'); "
+                   "print(session.run({'x': -numpy.ones((2, 3), 'f')})['y'].sum()); "
+                   "print(pascaline.__file__)")
+        said = run([environment / "bin/python", "-c", program, self.folder / "m.onnx"],
+                   cwd=self.folder, PYTHONPATH=sysconfig.get_paths()["purelib"])
+        total, where = said.split()
+        if float(total) != 0 or not where.startswith(str(environment)):
+            raise harness.Failure(f"the installed package says {said}")
+        if not (Path(where).parent / "py.typed").is_file():
+            raise harness.Failure("py.typed is not installed")
+
+    def test_runs_onnx_backend_test(self):
+        """onnx.backend.test itself, over a few of its node tests."""
+        from onnx.backend.test import BackendTest  # pylint: disable=import-outside-toplevel
+        tests = BackendTest(self.api.backend, "onnx_backend")
+        for name in ("relu", "softmax_axis_1", "matmul_2d", "reshape_negative_dim", "add_bcast"):
+            tests.include(f"^test_{name}_cpu$")
+        suite = unittest.TestSuite()
+        for case in tests.enable_report().test_cases.values():
+            suite.addTests(unittest.defaultTestLoader.loadTestsFromTestCase(case))
+        result = unittest.TestResult()
+        suite.run(result)
+        ran = result.testsRun - len(result.skipped)
+        if ran != 5 or not result.wasSuccessful():
+            raise harness.Failure(f"{ran} of 5 ran: {result.failures + result.errors}")
 
     def test_errors(self):
         """A sentence each."""

@@ -6,7 +6,7 @@ import ctypes
 import operator
 import os
 import warnings
-from typing import Mapping, Optional, Sequence, Union
+from typing import Any, Mapping, Optional, Sequence, Union
 
 from ._libraries import CompileOptions, Diagnostic, Error, Refused, compiler
 from ._runtime import Model
@@ -21,7 +21,7 @@ Shapes = Mapping[str, Union[Shape, Sequence[Shape]]]
 
 
 def _shape_texts(shapes: Shapes) -> list[bytes]:
-    def texts(shape):
+    def texts(shape: Any) -> list[str]:
         several = len(shape) > 0 and not hasattr(shape[0], "__index__")
         return ["x".join(str(operator.index(size)) for size in each)
                 for each in (shape if several else [shape])]
@@ -29,7 +29,7 @@ def _shape_texts(shapes: Shapes) -> list[bytes]:
     return [f"{name}={','.join(texts(shape))}".encode() for name, shape in shapes.items()]
 
 
-def _strings(texts: Sequence[bytes]):
+def _strings(texts: Sequence[bytes]) -> tuple[ctypes.Array[ctypes.c_char_p], int]:
     return (ctypes.c_char_p * len(texts))(*texts), len(texts)
 
 
@@ -42,19 +42,20 @@ def optional_passes(precision: Optional[str] = None) -> list[str]:
     return names
 
 
-def compile_to_bytes(model: Union[str, os.PathLike, bytes], *,
+def compile_to_bytes(model: Union[str, os.PathLike[str], bytes], *,
                      shapes: Optional[Shapes] = None,
                      chip: Optional[str] = None, precision: Optional[str] = None,
                      keep_fp32: Optional[str] = None, expose: Sequence[str] = (),
                      skip_passes: Sequence[str] = (), cubin: bool = False,
-                     ptxas: Union[str, os.PathLike, None] = None, name: str = "model") -> bytes:
+                     ptxas: Union[str, os.PathLike[str], None] = None, name: str = "model") -> bytes:
     """The bytes of model.pasc."""
     bindings = _strings(_shape_texts(shapes or {}))
     exposed = _strings([tensor.encode() for tensor in expose])
     skipped = _strings([each.encode() for each in skip_passes])
-    errors, notes = [], []
+    errors: list[str] = []
+    notes: list[str] = []
 
-    def collect(_user, severity, message):
+    def collect(_user: Optional[int], severity: int, message: bytes) -> None:
         (errors if severity == _ERROR else notes).append(message.decode("utf-8", "replace"))
 
     options = CompileOptions(
@@ -83,12 +84,12 @@ def compile_to_bytes(model: Union[str, os.PathLike, bytes], *,
     return content
 
 
-def compile(model: Union[str, os.PathLike, bytes], *,  # pylint: disable=redefined-builtin
+def compile(model: Union[str, os.PathLike[str], bytes], *,  # pylint: disable=redefined-builtin
             shapes: Optional[Shapes] = None,
             chip: Optional[str] = None, precision: Optional[str] = None,
             keep_fp32: Optional[str] = None, expose: Sequence[str] = (),
             skip_passes: Sequence[str] = (), cubin: bool = False,
-            ptxas: Union[str, os.PathLike, None] = None, name: str = "model") -> Model:
+            ptxas: Union[str, os.PathLike[str], None] = None, name: str = "model") -> Model:
     """Compiles a path or the bytes of a model. `shapes` binds inputs, as --shape does; `expose`
     names tensors that become outputs too; `skip_passes` leaves out optional passes; `cubin`
     adds machine code for sm_61, by `ptxas` or one that is found; `name` is what errors call a

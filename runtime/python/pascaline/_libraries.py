@@ -10,7 +10,7 @@ import functools
 import os
 from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_uint32, c_uint64, c_void_p
 from pathlib import Path
-from typing import Iterator
+from typing import Any, Iterator
 
 
 class Error(RuntimeError):
@@ -79,7 +79,22 @@ class CompileOptions(ctypes.Structure):
                 ("diagnostic", Diagnostic), ("diagnostic_user", c_void_p)]
 
 
-RUNTIME = {
+LogFunction = ctypes.CFUNCTYPE(None, c_void_p, c_char_p)
+
+
+class DeviceOptions(ctypes.Structure):
+    """pascaline_device_options"""
+    _fields_ = [("size", c_size_t), ("log", LogFunction), ("log_user", c_void_p)]
+
+
+class SessionOptions(ctypes.Structure):
+    """pascaline_session_options"""
+    _fields_ = [("size", c_size_t), ("no_graphs", c_int)]
+
+
+_Functions = dict[str, tuple[Any, Any]]  # the result and the arguments, by name
+
+RUNTIME: _Functions = {
     "pascaline_last_error": (c_char_p, []),
     "pascaline_artifact_open": (c_int, [c_char_p, POINTER(c_void_p)]),
     "pascaline_artifact_open_bytes": (c_int, [c_void_p, c_size_t, c_char_p, POINTER(c_void_p)]),
@@ -89,19 +104,20 @@ RUNTIME = {
     "pascaline_shape_set_output": (c_int, [c_void_p, c_size_t, c_size_t, POINTER(TensorInfo)]),
     "pascaline_artifact_kernel": (c_int, [c_void_p, c_size_t, POINTER(KernelInfo)]),
     "pascaline_artifact_launch": (c_int, [c_void_p, c_size_t, POINTER(LaunchInfo)]),
-    "pascaline_device_open": (c_int, [c_char_p, c_void_p, POINTER(c_void_p)]),
+    "pascaline_device_open": (c_int, [c_char_p, POINTER(DeviceOptions), POINTER(c_void_p)]),
     "pascaline_device_close": (None, [c_void_p]),
     "pascaline_device_get_info": (c_int, [c_void_p, POINTER(DeviceInfo)]),
     "pascaline_model_open_artifact": (c_int, [c_void_p, c_void_p, POINTER(c_void_p)]),
     "pascaline_model_close": (None, [c_void_p]),
-    "pascaline_session_open": (c_int, [c_void_p, POINTER(c_void_p)]),
+    "pascaline_session_open_with": (c_int, [c_void_p, POINTER(SessionOptions),
+                                            POINTER(c_void_p)]),
     "pascaline_session_close": (None, [c_void_p]),
     "pascaline_session_use_shape_set": (c_int, [c_void_p, c_size_t]),
     "pascaline_session_run": (c_int, [c_void_p, POINTER(Buffer), c_size_t, POINTER(Buffer),
                                       c_size_t]),
 }
 _COMPILED = [POINTER(CompileOptions), POINTER(c_void_p), POINTER(c_size_t)]
-COMPILER = {
+COMPILER: _Functions = {
     "pascaline_compile_file": (c_int, [c_char_p, *_COMPILED]),
     "pascaline_compile_bytes": (c_int, [c_char_p, c_size_t, c_char_p, *_COMPILED]),
     "pascaline_compile_free": (None, [c_void_p]),
@@ -124,7 +140,7 @@ def _candidates(name: str) -> Iterator[str]:
     yield name
 
 
-def _load(name: str, functions: dict) -> ctypes.CDLL:
+def _load(name: str, functions: _Functions) -> ctypes.CDLL:
     tried = []
     for path in _candidates(name):
         try:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
 import threading
 import weakref
 from dataclasses import dataclass
-from typing import Mapping, Optional, Union
+from typing import Any, Callable, Mapping, Optional, Union
 
 import numpy as np
 
-from ._libraries import (ArtifactInfo, Buffer, DeviceInfo, Error, KernelInfo, LaunchInfo,
-                         TensorInfo, check, runtime)
+from ._libraries import (ArtifactInfo, Buffer, DeviceInfo, DeviceOptions, Error, KernelInfo,
+                         LaunchInfo, LogFunction, SessionOptions, TensorInfo, check, runtime)
 
 # pascaline_element_type. bfloat16 is no type of numpy's: its bits are handed over.
 _TYPES = {1: np.float32, 2: np.float16, 3: np.uint16, 4: np.float64, 5: np.int8, 6: np.uint8,
@@ -46,7 +47,8 @@ class _Handle:
     """One opaque handle: closed once, at the latest when nothing refers to it. The C API lets
     handles be closed in any order."""
 
-    def __init__(self, pointer: ctypes.c_void_p, close, *keeps):
+    def __init__(self, pointer: ctypes.c_void_p, close: Callable[..., None],
+                 *keeps: object):
         self.pointer = pointer
         self.keeps = keeps  # borrowed bytes, which live until the handle is closed
         self._finalizer = weakref.finalize(self, _close, close, pointer, keeps)
@@ -62,14 +64,31 @@ class _Handle:
         return self.pointer
 
 
-def _close(close, pointer, _keeps):
+def _close(close: Callable[..., None], pointer: ctypes.c_void_p, _keeps: object) -> None:
     close(pointer)
 
 
-def _open(function, close, *arguments, keeps=()) -> _Handle:
+def _open(function: Callable[..., int], close: Callable[..., None], *arguments: object,
+          keeps: tuple[object, ...] = ()) -> _Handle:
     pointer = ctypes.c_void_p()
     check(function(*arguments, ctypes.byref(pointer)))
     return _Handle(pointer, close, *keeps)
+
+
+def _say(_user: Optional[int], message: bytes) -> None:
+    """What the runtime has to say goes to the logger "pascaline"."""
+    logging.getLogger("pascaline").info("%s", message.decode("utf-8", "replace"))
+
+
+_LOG = LogFunction(_say)  # lives as long as any device
+
+
+def open_device(selector: str) -> _Handle:
+    """A device handle, for those who know what they do with it."""
+    options = DeviceOptions(size=ctypes.sizeof(DeviceOptions), log=_LOG)
+    library = runtime()
+    return _open(library.pascaline_device_open, library.pascaline_device_close,
+                 selector.encode(), ctypes.byref(options))
 
 
 class Model:
@@ -111,7 +130,7 @@ class Model:
                          held.ctypes.data, len(content), name.encode(), keeps=(held,))
         return cls(artifact)
 
-    def _tensors(self, get, shape_set: int, count: int) -> tuple[Tensor, ...]:
+    def _tensors(self, get: Callable[..., int], shape_set: int, count: int) -> tuple[Tensor, ...]:
         tensors = []
         for index in range(count):
             info = TensorInfo()
@@ -132,22 +151,22 @@ class Model:
                 name.decode("utf-8", "replace") for name in info.nodes[:info.node_count])))
         return tuple(launches)
 
-    def session(self, device: str = "auto") -> "Session":
+    def session(self, device: str = "auto", *, graphs: bool = True) -> "Session":
         """A session on "auto", "gpu", "gpu:N" or "emulator". Sessions on one device share the
-        model's code and weights there."""
+        model's code and weights there. Without `graphs`, every launch is a call of the driver."""
         library = runtime()
         with self._lock:
             artifact = self._artifact.use("model")
             if device not in self._models:
-                opened = _open(library.pascaline_device_open, library.pascaline_device_close,
-                               device.encode(), None)
+                opened = open_device(device)
                 model = _open(library.pascaline_model_open_artifact,
                               library.pascaline_model_close, artifact, opened.pointer,
                               keeps=self._artifact.keeps)
                 self._models[device] = opened, model
             opened, model = self._models[device]
-            handle = _open(library.pascaline_session_open, library.pascaline_session_close,
-                           model.pointer, keeps=self._artifact.keeps)
+            options = SessionOptions(size=ctypes.sizeof(SessionOptions), no_graphs=not graphs)
+            handle = _open(library.pascaline_session_open_with, library.pascaline_session_close,
+                           model.pointer, ctypes.byref(options), keeps=self._artifact.keeps)
         return Session(self.shape_sets, handle, _device_reason(opened))
 
     def close(self) -> None:
@@ -162,14 +181,15 @@ class Model:
     def __enter__(self) -> "Model":
         return self
 
-    def __exit__(self, *_exception) -> None:
+    def __exit__(self, *_exception: object) -> None:
         self.close()
 
 
 def _device_reason(device: _Handle) -> str:
     info = DeviceInfo()
     check(runtime().pascaline_device_get_info(device.pointer, ctypes.byref(info)))
-    return info.reason.decode("utf-8", "replace")
+    reason: bytes = info.reason
+    return reason.decode("utf-8", "replace")
 
 
 class Session:
@@ -224,7 +244,7 @@ class Session:
     def __enter__(self) -> "Session":
         return self
 
-    def __exit__(self, *_exception) -> None:
+    def __exit__(self, *_exception: object) -> None:
         self.close()
 
 
@@ -239,12 +259,12 @@ def _input(tensor: Tensor, value: Optional[np.ndarray]) -> np.ndarray:
     return np.asarray(array, order="C")
 
 
-def _buffers(arrays: list[np.ndarray]):
+def _buffers(arrays: list[np.ndarray]) -> ctypes.Array[Buffer]:
     return (Buffer * max(len(arrays), 1))(
         *[Buffer(array.ctypes.data, array.nbytes, 0) for array in arrays])
 
 
-def load(model: Union[str, os.PathLike, bytes]) -> Model:
+def load(model: Union[str, os.PathLike[str], bytes]) -> Model:
     """A model.pasc: its path, or its bytes."""
     if isinstance(model, (bytes, bytearray, memoryview)):
         return Model.from_bytes(bytes(model))

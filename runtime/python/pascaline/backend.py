@@ -10,7 +10,7 @@ value, which is kept.
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 import onnx
@@ -18,6 +18,7 @@ from onnx.backend.base import Backend, BackendRep
 
 from ._compiler import compile as compile_model
 from ._libraries import Error
+from ._runtime import Session, open_device
 from ._static_inputs import static_inputs
 
 _BFLOAT16 = onnx.helper.tensor_dtype_to_np_dtype(onnx.TensorProto.BFLOAT16)
@@ -61,14 +62,14 @@ class PascalineRep(BackendRep):
         self._open_inputs -= self._baked
         self._names = [value.name for value in _graph_inputs(model)]
         self._device = _selector(device)
-        self._sessions: dict[tuple, Any] = {}
+        self._sessions: dict[tuple[Any, ...], Session] = {}
         tensors = all(value.type.WhichOneof("value") == "tensor_type"
                       for value in model.graph.input)
         # The compiler refuses what is no tensor, whatever its shape.
         if not tensors or (not self._open_inputs and not self._baked):
             self._session({})
 
-    def _session(self, feeds: dict[str, np.ndarray]):
+    def _session(self, feeds: dict[str, np.ndarray]) -> Session:
         shapes = {name: array.shape for name, array in feeds.items() if name in self._open_inputs}
         baked = {name: array for name, array in feeds.items() if name in self._baked}
         key = (tuple(sorted(shapes.items())),
@@ -125,7 +126,7 @@ class PascalineBackend(Backend):
 
     @classmethod
     def prepare(cls, model: onnx.ModelProto, device: str = "CPU",
-                **kwargs: Any) -> Optional[BackendRep]:
+                **kwargs: Any) -> PascalineRep:
         """Compiles the model and opens a session for it."""
         super().prepare(model, device, **kwargs)
         return PascalineRep(model, device)
@@ -150,10 +151,7 @@ class PascalineBackend(Backend):
 
 def _probe(selector: str) -> None:
     """Opens and closes a device."""
-    from ._runtime import _open, runtime  # pylint: disable=import-outside-toplevel
-    library = runtime()
-    _open(library.pascaline_device_open, library.pascaline_device_close, selector.encode(),
-          None).close()
+    open_device(selector).close()
 
 
 is_compatible = PascalineBackend.is_compatible
