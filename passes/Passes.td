@@ -91,7 +91,8 @@ def StoreHalf : Pass<"pascaline-store-half", "::mlir::func::FuncOp"> {
     group reads, another rounds what it stores, and both are part of the group's
     loads and stores. The function's own operands and results keep their types.
     Constants out of half's range, statistics, and what integers are made of
-    stay float; so do small vectors.
+    stay float; so do small vectors, and what calibration marked as large with
+    `pascaline.largest`.
     ```mlir
     %y = pascaline.fused(%x, %w) : (tensor<8x4xf32>, tensor<4x2xf16>) -> tensor<8x2xf16> {
     ^bb0(%0: tensor<8x4xf32>, %1: tensor<4x2xf16>):

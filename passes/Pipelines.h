@@ -3,6 +3,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringRef.h"
 
 #include <memory>
 #include <string>
@@ -40,6 +41,10 @@ private:
 
 /// Graph to fused graph; on the module.
 void buildGraphPipeline(mlir::OpPassManager &pm, PassChoice &choice);
+
+/// The attribute of a group that has the largest magnitude seen of each of its
+/// results, as f64; f16 storage obeys and removes it.
+inline constexpr llvm::StringLiteral kLargestAttr = "pascaline.largest";
 
 /// After that one: f16 storage, but for the nodes that `keepFloat` (a regular
 /// expression; may be empty) matches.

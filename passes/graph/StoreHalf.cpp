@@ -23,12 +23,15 @@
 //     of the constants' bytes;
 //   - sums and products over many elements, exponentials, powers and squares:
 //     statistics, which leave half's range first;
-//   - what integers are made of: an index must not be rounded.
+//   - what integers are made of: an index must not be rounded;
+//   - what `pascaline.largest` on its group, a magnitude for each result that
+//     calibration has seen, says to come within a factor of two of 65504.
 // Everything else may overflow to infinity beyond 65504 when the model runs.
 //
 // Test: test/passes/graph/store-half.mlir
 
 #include "passes/Passes.h"
+#include "passes/Pipelines.h"
 
 #include "compiler/ir/Constants.h"
 #include "compiler/ir/Decisions.h"
@@ -41,6 +44,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Regex.h"
 
 #include <cmath>
@@ -56,6 +60,8 @@ namespace {
 constexpr double kLargestHalf = 65504;
 /// The share of the constants' bytes that vectors may keep.
 constexpr int64_t kVectorShare = 32;
+/// Samples show a part of what there is, so what was seen may double.
+constexpr double kLargestSeen = kLargestHalf / 2;
 /// A sum over fewer elements is no statistic.
 constexpr int64_t kManyElements = 4;
 
@@ -175,8 +181,8 @@ struct StoreHalf : impl::StoreHalfBase<StoreHalf> {
     bool keepVectors = vectorBytes * kVectorShare <= bytes;
     for (Tensor &tensor : tensors) {
       bool isConstant = tensor.value.getDefiningOp<ConstantOp>() != nullptr;
-      const char *reason = whyFloat(tensor);
-      bool keep = reason ||
+      std::string reason = whyFloat(tensor);
+      bool keep = !reason.empty() ||
                   (isConstant && keepVectors && isVector(typeOf(tensor.value)));
       bool isHalf =
           !keep && (isConstant ? narrowConstant(tensor) : narrowResult(tensor));
@@ -184,6 +190,8 @@ struct StoreHalf : impl::StoreHalfBase<StoreHalf> {
       if (!isConstant)
         record(tensor, reason);
     }
+    for (auto group : block.getOps<FusedOp>())
+      group->removeAttr(kLargestAttr); // equal groups share a kernel
     func::FuncOp function = getOperation();
     function.setType(
         FunctionType::get(&getContext(), function.getArgumentTypes(),
@@ -192,8 +200,9 @@ struct StoreHalf : impl::StoreHalfBase<StoreHalf> {
 
 private:
   LogicalResult findKept();
-  const char *whyFloat(Tensor &tensor);
-  static void record(const Tensor &tensor, const char *whyFloat);
+  std::string whyFloat(Tensor &tensor);
+  static std::string whyLarge(OpResult result);
+  static void record(const Tensor &tensor, llvm::StringRef whyFloat);
   bool narrowConstant(Tensor &tensor);
   bool narrowResult(Tensor &tensor);
   void widenInReaders(Tensor &tensor);
@@ -224,8 +233,8 @@ LogicalResult StoreHalf::findKept() {
   return success();
 }
 
-/// Null for what may be stored as half.
-const char *StoreHalf::whyFloat(Tensor &tensor) {
+/// Empty for what may be stored as half.
+std::string StoreHalf::whyFloat(Tensor &tensor) {
   if (tensor.isReturned)
     return "the model returns it, and what it returns keeps its type";
   if (tensor.readers.empty())
@@ -244,24 +253,46 @@ const char *StoreHalf::whyFloat(Tensor &tensor) {
         return "an integer is made of it, which must not be rounded";
   }
   auto result = cast<OpResult>(tensor.value);
-  if (isa<FusedOp>(result.getOwner()) && isStatistic(result))
+  if (!isa<FusedOp>(result.getOwner()))
+    return "";
+  if (isStatistic(result))
     return "a statistic, exponential, power or square, which leave half's "
            "range first";
-  return nullptr;
+  return whyLarge(result);
+}
+
+/// Of a result that calibration has seen to be more than half holds with
+/// certainty; tells the user too.
+std::string StoreHalf::whyLarge(OpResult result) {
+  auto largest =
+      result.getOwner()->getAttrOfType<DenseF64ArrayAttr>(kLargestAttr);
+  if (!largest || result.getResultNumber() >= largest.size() ||
+      largest[result.getResultNumber()] <= kLargestSeen)
+    return "";
+  std::string reason =
+      llvm::formatv("it reaches {0:f0} on the samples, and half is taken up to "
+                    "32752, half of its largest number",
+                    largest[result.getResultNumber()]);
+  SmallVector<StringRef> names = nodeNames(result.getOwner());
+  result.getOwner()->emitRemark()
+      << "node \"" << (names.empty() ? StringRef("?") : names.back())
+      << "\": its result stays float: " << reason;
+  return reason;
 }
 
 /// What a group stores, by the node that makes it; the group's other nodes
 /// store nothing.
-void StoreHalf::record(const Tensor &tensor, const char *whyFloat) {
+void StoreHalf::record(const Tensor &tensor, StringRef whyFloat) {
   auto result = cast<OpResult>(tensor.value);
   auto group = cast<FusedOp>(result.getOwner());
   Operation *maker =
       group.getYield().getOperand(result.getResultNumber()).getDefiningOp();
-  if (auto cast = dyn_cast_or_null<CastOp>(maker); cast && !whyFloat)
+  if (auto cast = dyn_cast_or_null<CastOp>(maker); cast && whyFloat.empty())
     maker = cast.getX().getDefiningOp(); // the cast that narrows
   if (maker)
-    recordDecision(maker, Topic::Precision, whyFloat ? "f32" : "f16",
-                   whyFloat ? whyFloat : "stored as half, computed as float");
+    recordDecision(maker, Topic::Precision, whyFloat.empty() ? "f16" : "f32",
+                   whyFloat.empty() ? "stored as half, computed as float"
+                                    : whyFloat);
 }
 
 /// Gives the tensor's aliases and the arguments of its readers the type f16,

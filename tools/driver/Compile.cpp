@@ -3,16 +3,19 @@
 #include "compiler/artifact/OutputFile.h"
 #include "compiler/artifact/PlanToArtifact.h"
 #include "compiler/import/Importer.h"
+#include "compiler/ir/Dialect.h"
 #include "compiler/ir/plan/PlanDialect.h"
 #include "compiler/target/Chip.h"
 #include "compiler/target/Ptx.h"
 #include "passes/Passes.h"
 #include "passes/Pipelines.h"
 #include "tools/driver/Assembler.h"
+#include "tools/driver/Calibrate.h"
 #include "tools/driver/Diagnostics.h"
 #include "tools/driver/Instruments.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -51,6 +54,11 @@ private:
   bool runPasses(StringRef what,
                  const std::function<void(PassManager &)> &fill);
   bool lowerKernels(bool emit);
+  /// Marks each group with the largest values that the samples make of it.
+  bool calibrate();
+  bool measure(func::FuncOp function, bool &hasSamples);
+  bool storeHalf(PassChoice &choice);
+  bool makeArtifact(PlannedArtifact &artifact);
   bool writeArtifactFile();
   bool writeIr(Operation *op);
   bool writePrograms();
@@ -152,11 +160,12 @@ bool Compilation::run() {
     return writeIr(*module);
 
   PassChoice choice(options.skippedPasses);
-  if (!runPasses("optimising the graph", [&](PassManager &pm) {
-        buildGraphPipeline(pm, choice);
-        if (options.storeHalf)
-          buildHalfPipeline(pm, choice, options.keepFloat);
-      }))
+  if (!runPasses("optimising the graph",
+                 [&](PassManager &pm) { buildGraphPipeline(pm, choice); }))
+    return false;
+  if (!options.calibrate.empty() && !calibrate())
+    return false;
+  if (options.storeHalf && !storeHalf(choice))
     return false;
   if (options.stage == Stage::Fused)
     return writeIr(*module);
@@ -197,14 +206,112 @@ bool Compilation::run() {
   }
 }
 
+// On one thread: where functions (of shape sets) are worked on side by side,
+// MLIR 19 loses remarks of all but one.
+bool Compilation::storeHalf(PassChoice &choice) {
+  context.disableMultithreading();
+  bool done =
+      runPasses("choosing what is stored as half", [&](PassManager &pm) {
+        buildHalfPipeline(pm, choice, options.keepFloat);
+      });
+  context.enableMultithreading();
+  return done;
+}
+
+bool Compilation::makeArtifact(PlannedArtifact &artifact) {
+  DiagnosticCollector diagnostics(context, options.model);
+  if (succeeded(planToArtifact(*module,
+                               llvm::sys::path::filename(options.model),
+                               *findChip(options.chip), artifact)))
+    return true;
+  error = diagnostics.sentence();
+  return false;
+}
+
+namespace {
+
+/// A copy of a fused function as a module of its own, whose groups' float
+/// results are results behind its own: `measured` says which, as (group's
+/// number, result's number).
+OwningOpRef<ModuleOp>
+exposeGroups(func::FuncOp function,
+             SmallVectorImpl<std::pair<size_t, unsigned>> &measured) {
+  OwningOpRef<ModuleOp> probe = ModuleOp::create(function.getLoc());
+  auto copy = cast<func::FuncOp>(function->clone());
+  probe->push_back(copy);
+  copy.setName("main");
+  Operation *end = copy.getBody().front().getTerminator();
+  Builder builder(copy.getContext());
+  for (auto [number, group] : llvm::enumerate(copy.getOps<FusedOp>()))
+    for (OpResult result : group->getResults()) {
+      auto type = cast<RankedTensorType>(result.getType());
+      if (!type.getElementType().isF32())
+        continue;
+      auto name = builder.getStringAttr("calibrate #" +
+                                        std::to_string(measured.size()));
+      copy.insertResult(copy.getNumResults(), type,
+                        builder.getDictionaryAttr(
+                            builder.getNamedAttr("pascaline.name", name)));
+      end->insertOperands(end->getNumOperands(), result);
+      measured.emplace_back(number, result.getResultNumber());
+    }
+  return probe;
+}
+
+} // namespace
+
+bool Compilation::measure(func::FuncOp function, bool &hasSamples) {
+  SmallVector<std::pair<size_t, unsigned>> measured;
+  size_t ownResults = function.getNumResults();
+  OwningOpRef<ModuleOp> probe = exposeGroups(function, measured);
+  PlannedArtifact artifact;
+  std::string bytes;
+  // The passes below run on `module`; what they do here is nothing to dump.
+  auto silent = IrDump::open("", error);
+  std::swap(module, probe);
+  std::swap(dump, silent);
+  bool made = runPasses("generating kernels for calibration",
+                        [&](PassManager &pm) {
+                          buildPlanPipeline(pm, options.chip);
+                        }) &&
+              lowerKernels(/*emit=*/true) && makeArtifact(artifact) &&
+              serializeArtifact(artifact.contents, bytes, error);
+  std::swap(dump, silent);
+  std::swap(module, probe);
+  std::vector<double> largest;
+  progress.stage("running the samples");
+  if (!made ||
+      !measureRanges(bytes, options.calibrate, ownResults, largest, error))
+    return false;
+  if (largest.empty())
+    return true;
+  hasSamples = true;
+  SmallVector<FusedOp> groups(function.getOps<FusedOp>());
+  std::vector<SmallVector<double>> ranges;
+  for (FusedOp group : groups)
+    ranges.emplace_back(group->getNumResults(), 0.0);
+  for (auto [i, place] : llvm::enumerate(measured))
+    ranges[place.first][place.second] = largest[i];
+  for (auto [group, range] : llvm::zip_equal(groups, ranges))
+    group->setAttr(kLargestAttr, DenseF64ArrayAttr::get(&context, range));
+  return true;
+}
+
+bool Compilation::calibrate() {
+  bool hasSamples = false;
+  for (auto function : module->getOps<func::FuncOp>())
+    if (!measure(function, hasSamples))
+      return false;
+  if (!hasSamples)
+    error = "calibrate " + options.calibrate +
+            ": no sample has the shapes that the model is compiled for";
+  return hasSamples;
+}
+
 bool Compilation::writeArtifactFile() {
   PlannedArtifact artifact;
-  DiagnosticCollector diagnostics(context, options.model);
-  if (failed(planToArtifact(*module, llvm::sys::path::filename(options.model),
-                            *findChip(options.chip), artifact))) {
-    error = diagnostics.sentence();
+  if (!makeArtifact(artifact))
     return false;
-  }
   if (!ptxas.empty()) {
     progress.stage("assembling with " + ptxas);
     if (!addCubin(ptxas, artifact.contents, options.notes, error))

@@ -32,6 +32,7 @@ struct CompileOptions {
   std::string chip = "gtx1080ti";
   bool storeHalf = false; ///< --precision fp16
   std::string keepFloat;  ///< regular expression of nodes, with storeHalf
+  std::string calibrate;  ///< folder of samples, with storeHalf; may be empty
   std::vector<std::string> exposed;       ///< tensors that become outputs too
   std::vector<std::string> skippedPasses; ///< names as PassChoice gives them
   bool cubin = false;                     ///< machine code for sm_61 too

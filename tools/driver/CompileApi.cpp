@@ -102,6 +102,13 @@ bool readOptions(const pascaline_compile_options *from, CompileOptions &to,
     error = "options.keep_fp32 makes exceptions from precision fp16; give both";
     return false;
   }
+  if (from->calibrate)
+    to.calibrate = from->calibrate;
+  if (!to.calibrate.empty() && !to.storeHalf) {
+    error =
+        "options.calibrate finds what precision fp16 cannot hold; give both";
+    return false;
+  }
   return true;
 }
 

@@ -75,6 +75,12 @@ int main(int argc, char **argv) {
       cl::desc("With --precision fp16: what nodes whose name matches read and "
                "write stays float, as does all else in their kernels"),
       cl::cat(category));
+  cl::opt<std::string> calibrate(
+      "calibrate", cl::value_desc("folder"),
+      cl::desc("With --precision fp16: run the sample inputs there, NAME.npy "
+               "or a subfolder of them a sample; what reaches 32752, half of "
+               "half's largest number, stays float and is named"),
+      cl::cat(category));
   cl::list<std::string> exposed(
       "expose", cl::value_desc("tensor"),
       cl::desc("Make a tensor of the model an output too, as it is stored; "
@@ -122,6 +128,11 @@ int main(int argc, char **argv) {
     errs() << "pascaline-compile: --cubin is for artifacts; leave out --emit\n";
     return kUsage;
   }
+  if (!calibrate.empty() && precision == Precision::Float) {
+    errs() << "pascaline-compile: --calibrate finds what --precision fp16 "
+              "cannot hold; give both\n";
+    return kUsage;
+  }
 
   install_fatal_error_handler(onFatalError);
   CompileOptions options;
@@ -133,6 +144,7 @@ int main(int argc, char **argv) {
   options.chip = chip;
   options.storeHalf = precision == Precision::Half;
   options.keepFloat = keepFloat;
+  options.calibrate = calibrate;
   options.exposed.assign(exposed.begin(), exposed.end());
   options.skippedPasses.assign(skipped.begin(), skipped.end());
   options.cubin = cubin;

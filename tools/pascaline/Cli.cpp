@@ -25,6 +25,15 @@ std::string format(const char *text, ...) {
   return result;
 }
 
+std::string fileName(const std::string &name, const char *kind, size_t index) {
+  const char *first = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                      "0123456789_";
+  bool isPlain =
+      !name.empty() && name.size() <= 151 && strchr(first, name[0]) &&
+      name.find_first_not_of(std::string(first) + ".-") == std::string::npos;
+  return (isPlain ? name : format("%s_%zu", kind, index)) + ".npy";
+}
+
 void check(pascaline_status status) {
   if (status != PASCALINE_OK)
     throw Failure(pascaline_last_error());

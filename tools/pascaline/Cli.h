@@ -86,6 +86,10 @@ std::string bytesText(uint64_t bytes);
 std::string typeText(const pascaline_tensor_info &tensor);
 std::string shapeText(const int64_t *shape, size_t rank);
 
+// The .npy file of an input or output: its name, or `kind`_`index` where that
+// is no plain file name ([A-Za-z0-9_][A-Za-z0-9_.-]{0,150}).
+std::string fileName(const std::string &name, const char *kind, size_t index);
+
 // Files that appear all or not at all: written beside their place under another
 // name, and renamed by commit(). What is not committed is removed.
 class PendingFiles {

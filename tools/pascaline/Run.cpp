@@ -82,23 +82,15 @@ size_t shapeSetFor(const ArtifactHandle &artifact,
   return set;
 }
 
-bool isPlain(const std::string &name) {
-  const char *first = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                      "0123456789_";
-  return !name.empty() && name.size() <= 151 && strchr(first, name[0]) &&
-         name.find_first_not_of(std::string(first) + ".-") == std::string::npos;
-}
-
 std::vector<std::string> outputNames(const Tensors &outputs) {
   std::map<std::string, size_t> taken;
   std::vector<std::string> result;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    result.push_back(isPlain(outputs[i].name) ? outputs[i].name
-                                              : format("output_%zu", i));
+    result.push_back(fileName(outputs[i].name, "output", i));
     auto [other, isNew] = taken.emplace(result.back(), i);
     if (!isNew)
       throw Failure(format("outputs \"%s\" and \"%s\" would both be written as "
-                           "%s.npy; rename one in the model",
+                           "%s; rename one in the model",
                            outputs[other->second].name, outputs[i].name,
                            result.back().c_str()));
   }
@@ -146,8 +138,7 @@ int runCommand(int argc, char **argv) {
                          error.message().c_str()));
   PendingFiles files;
   for (size_t i = 0; i < outputs.size(); ++i)
-    files.add(*directory + "/" + names[i] + ".npy", results[i].data(),
-              results[i].size(),
+    files.add(*directory + "/" + names[i], results[i].data(), results[i].size(),
               npyHeader(outputs[i].type, outputs[i].shape, outputs[i].rank));
   files.commit();
   return 0;

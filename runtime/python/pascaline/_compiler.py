@@ -45,8 +45,9 @@ def optional_passes(precision: Optional[str] = None) -> list[str]:
 def compile_to_bytes(model: Union[str, os.PathLike[str], bytes], *,
                      shapes: Optional[Shapes] = None,
                      chip: Optional[str] = None, precision: Optional[str] = None,
-                     keep_fp32: Optional[str] = None, expose: Sequence[str] = (),
-                     skip_passes: Sequence[str] = (), cubin: bool = False,
+                     keep_fp32: Optional[str] = None,
+                     calibrate: Union[str, os.PathLike[str], None] = None,
+                     expose: Sequence[str] = (), skip_passes: Sequence[str] = (), cubin: bool = False,
                      ptxas: Union[str, os.PathLike[str], None] = None, name: str = "model") -> bytes:
     """The bytes of model.pasc."""
     bindings = _strings(_shape_texts(shapes or {}))
@@ -64,6 +65,7 @@ def compile_to_bytes(model: Union[str, os.PathLike[str], bytes], *,
         skip_pass_count=skipped[1], chip=chip and chip.encode(),
         precision=precision and precision.encode(), keep_fp32=keep_fp32 and keep_fp32.encode(),
         cubin=cubin, ptxas=None if ptxas is None else os.fsencode(ptxas),
+        calibrate=calibrate and os.fsencode(calibrate),
         diagnostic=Diagnostic(collect))
     library, artifact, size = compiler(), ctypes.c_void_p(), ctypes.c_size_t()
     result = [ctypes.byref(options), ctypes.byref(artifact), ctypes.byref(size)]
@@ -87,14 +89,16 @@ def compile_to_bytes(model: Union[str, os.PathLike[str], bytes], *,
 def compile(model: Union[str, os.PathLike[str], bytes], *,  # pylint: disable=redefined-builtin
             shapes: Optional[Shapes] = None,
             chip: Optional[str] = None, precision: Optional[str] = None,
-            keep_fp32: Optional[str] = None, expose: Sequence[str] = (),
-            skip_passes: Sequence[str] = (), cubin: bool = False,
+            keep_fp32: Optional[str] = None,
+            calibrate: Union[str, os.PathLike[str], None] = None,
+            expose: Sequence[str] = (), skip_passes: Sequence[str] = (), cubin: bool = False,
             ptxas: Union[str, os.PathLike[str], None] = None, name: str = "model") -> Model:
-    """Compiles a path or the bytes of a model. `shapes` binds inputs, as --shape does; `expose`
-    names tensors that become outputs too; `skip_passes` leaves out optional passes; `cubin`
-    adds machine code for sm_61, by `ptxas` or one that is found; `name` is what errors call a
-    model of bytes. Notes of the compiler are warnings."""
+    """Compiles a path or the bytes of a model. `shapes` binds inputs, as --shape does; `calibrate`
+    is a folder of samples, with fp16; `expose` names tensors that become outputs too;
+    `skip_passes` leaves out optional passes; `cubin` adds machine code for sm_61, by `ptxas` or
+    one that is found; `name` is what errors call a model of bytes. Notes of the compiler are
+    warnings."""
     content = compile_to_bytes(model, shapes=shapes, chip=chip, precision=precision,
-                               keep_fp32=keep_fp32, expose=expose, skip_passes=skip_passes,
-                               cubin=cubin, ptxas=ptxas, name=name)
+                               keep_fp32=keep_fp32, calibrate=calibrate, expose=expose,
+                               skip_passes=skip_passes, cubin=cubin, ptxas=ptxas, name=name)
     return Model.from_bytes(content, name)

@@ -73,7 +73,7 @@ class CompileOptions(ctypes.Structure):
     """pascaline_compile_options"""
     _fields_ = [("size", c_size_t), ("shapes", POINTER(c_char_p)), ("shape_count", c_size_t),
                 ("chip", c_char_p), ("precision", c_char_p), ("keep_fp32", c_char_p),
-                ("expose", POINTER(c_char_p)), ("expose_count", c_size_t),
+                ("calibrate", c_char_p), ("expose", POINTER(c_char_p)), ("expose_count", c_size_t),
                 ("skip_passes", POINTER(c_char_p)), ("skip_pass_count", c_size_t),
                 ("cubin", c_int), ("ptxas", c_char_p),
                 ("diagnostic", Diagnostic), ("diagnostic_user", c_void_p)]

@@ -1,4 +1,5 @@
 // RUN: pascaline-opt %s --split-input-file --pascaline-store-half | FileCheck %s
+// RUN: pascaline-opt %s --split-input-file --pascaline-store-half 2>&1 >/dev/null | FileCheck %s --check-prefix=LARGE
 // RUN: pascaline-opt %s --split-input-file --pascaline-store-half=keep-fp32=late | FileCheck %s --check-prefix=KEEP
 // RUN: not pascaline-opt %s --split-input-file --pascaline-store-half=keep-fp32=nowhere 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not pascaline-opt %s --split-input-file "--pascaline-store-half=keep-fp32=(" 2>&1 | FileCheck %s --check-prefix=REGEX
@@ -105,4 +106,29 @@ func.func @exposed(%x: tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32> {pa
     pascaline.yield %1 : tensor<8x4xf32>
   }
   return %b, %a : tensor<8x4xf32>, tensor<8x4xf32>
+}
+
+// -----
+
+// What calibration has seen to come near half's largest number stays float and
+// is named; the rest, and the mark itself, goes.
+// LARGE: remark: node "late_far": its result stays float: it reaches 32753 on the samples, and half is taken up to 32752
+// LARGE-NOT: remark: node
+// CHECK-LABEL: @calibrated
+// CHECK-NOT: pascaline.largest
+// CHECK: pascaline.fused(%{{.*}}) : (tensor<8x4xf32>) -> (tensor<8x4xf16>, tensor<8x4xf32>)
+// CHECK: return
+func.func @calibrated(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %a:2 = pascaline.fused(%x) {pascaline.largest = array<f64: 32752.0, 32753.0>} : (tensor<8x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>) {
+  ^bb0(%0: tensor<8x4xf32>):
+    %1 = pascaline.relu %0 : tensor<8x4xf32> loc("near")
+    %2 = pascaline.sqrt %1 : tensor<8x4xf32> loc("late_far")
+    pascaline.yield %1, %2 : tensor<8x4xf32>, tensor<8x4xf32>
+  }
+  %b = pascaline.fused(%a#0, %a#1) : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32> {
+  ^bb0(%0: tensor<8x4xf32>, %1: tensor<8x4xf32>):
+    %2 = pascaline.add %0, %1 : tensor<8x4xf32>, tensor<8x4xf32>
+    pascaline.yield %2 : tensor<8x4xf32>
+  }
+  return %b : tensor<8x4xf32>
 }

@@ -1,6 +1,7 @@
 /* compile.h - ONNX to model.pasc inside the caller's process.
  *
- * Library:   libpascaline-compiler.so. It needs no GPU and no runtime.
+ * Library:   libpascaline-compiler.so. It needs no GPU. The runtime's
+ *            library lies beside it; calibration runs models on it.
  * Ownership: a successful call gives an artifact; pascaline_compile_free takes
  *            it back. Whatever is handed in is copied or read before the call
  *            returns.
@@ -53,9 +54,12 @@ typedef struct pascaline_compile_options {
   const char *const *shapes; /* "NAME=1x3x224x224", or several shapes with
                                 commas between, as on the command line */
   size_t shape_count;
-  const char *chip;          /* "gtx1080ti" (default), "titanx", ... */
-  const char *precision;     /* "fp32" (default) or "fp16" */
-  const char *keep_fp32;     /* with fp16: a regular expression of node names */
+  const char *chip;      /* "gtx1080ti" (default), "titanx", ... */
+  const char *precision; /* "fp32" (default) or "fp16" */
+  const char *keep_fp32; /* with fp16: a regular expression of node names */
+  const char *calibrate; /* with fp16: a folder of samples, FOLDER/NAME.npy or
+                            FOLDER/<any>/NAME.npy; what comes near half's
+                            largest number on them stays float */
   const char *const *expose; /* tensors that become outputs too, behind the
                                 model's own, in the type that they are stored
                                 in; what is an output already is left */
