@@ -72,12 +72,17 @@ void InjectedDriver::failOn(const std::string &call, int which, CUresult with) {
   hit = false;
 }
 
+void InjectedDriver::loseAt(int numberOfAnyCall) { lostAt = numberOfAnyCall; }
+
 int InjectedDriver::count(const std::string &of) const {
   auto found = counts.find(of);
   return found == counts.end() ? 0 : found->second;
 }
 
 CUresult InjectedDriver::enter(const char *call) {
+  ++calls;
+  if (isLost())
+    return CUDA_ERROR_ILLEGAL_ADDRESS;
   if (++counts[call] != number || name != call)
     return CUDA_SUCCESS;
   hit = true;

@@ -29,7 +29,10 @@ public:
 
   // The `number`th call of `name`, from 1, fails with `error`.
   void failOn(const std::string &name, int number, CUresult error);
+  // The same, and every call after it, as of a device that is lost.
+  void loseAt(int numberOfAnyCall);
   void failNothing() { name.clear(); }
+  bool isLost() const { return lostAt && calls >= lostAt; }
   bool failed() const { return hit; }
   int count(const std::string &of) const;
 
@@ -49,6 +52,7 @@ private:
   std::map<std::string, int> balance;
   std::string name;
   int number = 0;
+  int calls = 0, lostAt = 0; // 0: never
   CUresult error = CUDA_ERROR_UNKNOWN;
   bool hit = false;
 };

@@ -274,7 +274,7 @@ struct Life : Fixture {
 
   void close() {
     // What failed once must leave a session that works.
-    if (session && status != PASCALINE_OK) {
+    if (session && status != PASCALINE_OK && !injected.isLost()) {
       injected.failNothing();
       EXPECT_EQ(run(session), PASCALINE_OK) << pascaline_last_error();
       EXPECT_TRUE(right());
@@ -365,6 +365,31 @@ TEST(Injection, EachCallOfTheEmulator) {
                [] { return std::string(); });
 }
 #endif
+
+// Nothing works any more from some call on: closing is still whole.
+TEST(Injection, ADeviceThatIsLostAtAnyCall) {
+  FakeDriver fake;
+  fake.parameterCount = 4;
+  fake.onLaunch = add;
+  int calls = 0;
+  for (int at = 1;; ++at, ++calls) {
+    Life life(fake.driver());
+    life.injected.loseAt(at);
+    life.live();
+    if (!life.injected.isLost())
+      break;
+    EXPECT_FALSE(life.wrong) << "call " << at;
+    // A context that cannot be made current needs no popping, and what a
+    // capture was to give is not there.
+    EXPECT_EQ(life.injected.unbalanced(), "") << "call " << at;
+    if (life.status != PASCALINE_OK) {
+      EXPECT_EQ(life.status, PASCALINE_DRIVER_ERROR) << "call " << at;
+      EXPECT_FALSE(life.sentence.empty());
+    }
+  }
+  EXPECT_GT(calls, 150);
+  printf("lost at each of %d calls\n", calls);
+}
 
 // The names of errors, when they cannot be had either.
 TEST(Injection, AnErrorWithoutANameIsANumber) {
