@@ -230,6 +230,43 @@ TEST(TranslateModule, RefusesWithTheLine) {
             "line 2: 'nothing' is no variable whose address is known");
 }
 
+TEST(TranslateModule, ChecksFunctionsThatNoKernelCalls) {
+  std::string called = ".visible .entry k() { ret; }\n.func g() { ret; }\n";
+  EXPECT_EQ(refusal(withHeader(called + ".func f() {\n frobnicate.u32 1; }")),
+            "line 5: unknown instruction 'frobnicate.u32'");
+  EXPECT_EQ(refusal(withHeader(called + ".func f() {\n call nobody; }")),
+            "line 5: function 'nobody' is called and not defined");
+  EXPECT_EQ(refusal(withHeader(called + ".func f() {\n .local .b8 l[70000];\n"
+                                        "ret; }")),
+            "line 5: 'l' needs 70000 bytes at 0; kernel '(functions that no "
+            "kernel calls)' may use 65536 of local memory");
+  // Each may use all of it, and recursion harms nobody.
+  Program program(withHeader(
+      called + ".func a() { .shared .b8 s[40000]; .local .b8 l[60000];"
+               ".reg .b32 %r; mov.u32 %r, s; call a; ret; }"
+               ".func b() { .shared .b8 s[40000]; .local .b8 l[60000];"
+               ".reg .b32 %r; mov.u32 %r, s; call g; call a; ret; }"));
+  EXPECT_TRUE(program.ok()) << program.log;
+}
+
+TEST(TranslateModule, DefinesExternVariablesThatHaveASize) {
+  std::string log;
+  ErrorKind kind = ErrorKind::None;
+  auto module = TranslatedModule::create(
+      withHeader(".extern .const .align 8 .b8 t[48]; .extern .global .u32 a;"
+                 ".extern .const .align 8 .b8 t[48]; .global .u32 a = 5;"),
+      &log, &kind);
+  ASSERT_TRUE(module) << log;
+  ASSERT_EQ(module->variables().size(), 2u);
+  EXPECT_EQ(module->variables()[0].name, "t");
+  EXPECT_EQ(module->variables()[0].bytes, 48u);
+  EXPECT_TRUE(module->variables()[0].isConst);
+  EXPECT_EQ(module->variables()[1].initial, std::vector<uint8_t>({5, 0, 0, 0}));
+  EXPECT_EQ(refusal(withHeader(".extern .global .b8 t[];")),
+            "line 2: variable 't' is extern, has no size and is nowhere "
+            "defined");
+}
+
 TEST(TranslateModule, RefusesAWrongNumberOfAddresses) {
   std::string log;
   ErrorKind kind = ErrorKind::None;

@@ -1,7 +1,6 @@
 #include "runtime/emulator/translate/Layout.h"
 
 #include <algorithm>
-#include <unordered_set>
 
 namespace pascaline::emulator {
 
@@ -18,9 +17,10 @@ public:
       : module(module), layout(layout), diagnostic(diagnostic) {}
 
   bool run(const ptx::Function &kernel);
+  bool runRest(const std::unordered_set<const ptx::Function *> &reached);
 
 private:
-  bool reach(const ptx::Function &kernel);
+  bool reach();
   bool refuseRecursion();
   bool placeParams(const ptx::Function &kernel);
   void note(const Operand &operand);
@@ -57,9 +57,10 @@ const ptx::Function *calleeOf(const ptx::Module &module,
   return nullptr;
 }
 
-bool LayoutBuilder::reach(const ptx::Function &kernel) {
-  std::unordered_set<const ptx::Function *> known{&kernel};
-  layout.functions.push_back(&kernel);
+// Adds what the layout's functions call.
+bool LayoutBuilder::reach() {
+  std::unordered_set<const ptx::Function *> known(layout.functions.begin(),
+                                                  layout.functions.end());
   for (size_t next = 0; next < layout.functions.size(); ++next) {
     const ptx::Function &function = *layout.functions[next];
     for (const ptx::Instruction &instruction : function.body) {
@@ -85,7 +86,7 @@ bool LayoutBuilder::reach(const ptx::Function &kernel) {
         layout.functions.push_back(callee);
     }
   }
-  return refuseRecursion();
+  return true;
 }
 
 // Takes away functions that call nothing that is left; a rest is a cycle.
@@ -157,7 +158,8 @@ bool LayoutBuilder::placeParams(const ptx::Function &kernel) {
 bool LayoutBuilder::run(const ptx::Function &kernel) {
   KernelInfo &info = layout.info;
   info.name = kernel.name;
-  if (!placeParams(kernel) || !reach(kernel))
+  layout.functions.push_back(&kernel);
+  if (!placeParams(kernel) || !reach() || !refuseRecursion())
     return false;
   uint64_t shared = 0, local = 0;
   uint64_t dynamicAlign = 16;
@@ -193,7 +195,38 @@ bool LayoutBuilder::run(const ptx::Function &kernel) {
   return true;
 }
 
+// Every variable begins at 0: the code is never run.
+bool LayoutBuilder::runRest(
+    const std::unordered_set<const ptx::Function *> &reached) {
+  layout.info.name = "(functions that no kernel calls)";
+  for (const ptx::Function &function : module.functions)
+    if (function.hasBody && !function.isEntry && !reached.count(&function))
+      layout.functions.push_back(&function);
+  if (!reach())
+    return false;
+  auto check = [&](const Variable &variable, uint64_t limit,
+                   std::string_view space) {
+    uint64_t used = 0;
+    return place(variable, used, limit, space);
+  };
+  for (const Variable *variable : referenced)
+    if (!check(*variable, kMaxStaticSharedBytes, "shared"))
+      return false;
+  for (const ptx::Function *function : layout.functions)
+    for (const Variable &variable : function->variables)
+      if (variable.space == Space::Local &&
+          !check(variable, kLocalWindowBytes, "local"))
+        return false;
+  return true;
+}
+
 } // namespace
+
+bool layOutRest(const ptx::Module &module,
+                const std::unordered_set<const ptx::Function *> &reached,
+                KernelLayout &layout, Diagnostic &diagnostic) {
+  return LayoutBuilder(module, layout, diagnostic).runRest(reached);
+}
 
 bool layOut(const ptx::Module &module, const ptx::Function &kernel,
             KernelLayout &layout, Diagnostic &diagnostic) {

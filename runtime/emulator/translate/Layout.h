@@ -4,7 +4,7 @@
 // Only what a kernel reaches counts: a module of fifty kernels may declare
 // fifty tiles of shared memory. Frames of device functions do not overlap,
 // which is right because recursion is refused. Test:
-// test/emulator/TranslateModuleTest.cpp.
+// test/emulator/TranslateControlTest.cpp.
 #pragma once
 
 #include "runtime/emulator/Kernel.h"
@@ -12,6 +12,7 @@
 #include "runtime/emulator/ptx/Syntax.h"
 
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace pascaline::emulator {
@@ -31,5 +32,10 @@ struct KernelLayout {
 // False: `diagnostic` says what does not fit or is not defined.
 bool layOut(const ptx::Module &module, const ptx::Function &kernel,
             KernelLayout &layout, Diagnostic &diagnostic);
+// For the device functions that no kernel reaches, to check them: offsets mean
+// nothing, and recursion is no error.
+bool layOutRest(const ptx::Module &module,
+                const std::unordered_set<const ptx::Function *> &reached,
+                KernelLayout &layout, Diagnostic &diagnostic);
 
 } // namespace pascaline::emulator

@@ -76,6 +76,7 @@ struct TranslatedModule::Implementation {
   std::unique_ptr<ptx::Module> source;
   std::vector<const ptx::Variable *> declared; // as `variables`
   std::vector<ModuleVariable> variables;
+  std::unordered_set<std::string_view> definedNames; // of the module itself
   std::vector<Unit> units;
   std::vector<KernelInfo> kernels; // as `units`
   std::unique_ptr<HostCompiler> compiler;
@@ -96,15 +97,16 @@ bool TranslatedModule::Implementation::addVariable(
     const ptx::Variable &variable, Diagnostic &diagnostic) {
   if (variable.space != Space::Global && variable.space != Space::Const)
     return true;
-  if (variable.isExtern) {
-    // Fine if the definition stands elsewhere in the module.
-    for (const ptx::Variable &other : source->variables)
-      if (other.name == variable.name && !other.isExtern)
-        return true;
+  // An extern variable that nothing defines is defined by its first
+  // declaration, as for ptxas when it is given a whole program; the host finds
+  // it by name.
+  if (variable.isExtern && !definedNames.insert(variable.name).second)
+    return true;
+  if (variable.isExtern && variable.bytes == 0)
     return diagnostic.fail(ErrorKind::InvalidPtx, variable.line,
                            "variable '" + std::string(variable.name) +
-                               "' is extern and nowhere defined");
-  }
+                               "' is extern, has no size and is nowhere "
+                               "defined");
   declared.push_back(&variable);
   variables.push_back({symbolOf(variable).substr(strlen("ptx.variable.")),
                        variable.bytes, variable.align,
@@ -114,6 +116,9 @@ bool TranslatedModule::Implementation::addVariable(
 
 bool TranslatedModule::Implementation::collectVariables(
     Diagnostic &diagnostic) {
+  for (const ptx::Variable &variable : source->variables)
+    if (!variable.isExtern)
+      definedNames.insert(variable.name);
   for (const ptx::Variable &variable : source->variables)
     if (!addVariable(variable, diagnostic))
       return false;
@@ -156,6 +161,7 @@ std::unique_ptr<TranslatedModule> TranslatedModule::create(std::string_view ptx,
   made->source = ptx::parse(ptx, diagnostic);
   if (!made->source || !made->collectVariables(diagnostic))
     return refuse();
+  std::unordered_set<const ptx::Function *> reached;
   for (const ptx::Function &function : made->source->functions) {
     if (!function.isEntry || !function.hasBody)
       continue;
@@ -165,7 +171,13 @@ std::unique_ptr<TranslatedModule> TranslatedModule::create(std::string_view ptx,
         !translate(*made->source, unit, diagnostic))
       return refuse();
     made->kernels.push_back(unit.layout.info);
+    reached.insert(unit.layout.functions.begin(), unit.layout.functions.end());
   }
+  // The rest is translated to be checked.
+  Unit rest;
+  if (!layOutRest(*made->source, reached, rest.layout, diagnostic) ||
+      !translate(*made->source, rest, diagnostic))
+    return refuse();
   if (kind)
     *kind = ErrorKind::None;
   return std::unique_ptr<TranslatedModule>(
