@@ -101,6 +101,10 @@ uint32_t pascalineEmulatorVote(ThreadState *, uint32_t op, uint32_t predicate,
 void pascalineEmulatorWarpSync(ThreadState *, uint32_t mask);
 // trap; does not return.
 void pascalineEmulatorTrap(ThreadState *);
+// tex.1d of a texture object's handle, in a PTX line: four channels, as bits.
+// Returns only if it is a texture.
+void pascalineEmulatorTexture(ThreadState *, uint64_t handle, int32_t x,
+                              uint32_t line, uint32_t *result);
 
 // Called by code that was translated for the sanitizer, before each access,
 // barrier and fence. `access` is packed: see kAccess. They return if all is
@@ -158,6 +162,7 @@ struct ModuleVariable {
   uint64_t bytes;
   uint32_t align;
   bool isConst;
+  bool isTexture;               // 8 bytes that hold a texture's handle
   std::vector<uint8_t> initial; // empty: zeros; else `bytes` long
 };
 

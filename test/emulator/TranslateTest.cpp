@@ -1,6 +1,7 @@
 #include "test/emulator/TranslateTest.h"
 
 #include <gtest/gtest.h>
+#include <numeric>
 #include <sys/mman.h>
 
 extern "C" {
@@ -41,6 +42,11 @@ void pascalineEmulatorWarpSync(ThreadState *, uint32_t mask) {
   note("warpsync", {mask});
 }
 void pascalineEmulatorTrap(ThreadState *) { note("trap", {}); }
+void pascalineEmulatorTexture(ThreadState *, uint64_t handle, int32_t x,
+                              uint32_t line, uint32_t *result) {
+  note("texture", {uint32_t(handle), uint32_t(x), line});
+  std::iota(result, result + 4, 1);
+}
 void pascalineEmulatorCheckGlobal(ThreadState *, uint64_t, uint64_t access) {
   note("check global", {uint32_t(access), uint32_t(access >> 32)});
 }

@@ -21,6 +21,33 @@ typedef size_t (*CUoccupancyB2DSize)(int threads);
 struct CUuuid {
   char bytes[16];
 };
+typedef unsigned long long CUtexObject;
+typedef struct CUtexref_st *CUtexref;
+typedef int CUarray_format;
+struct CUDA_RESOURCE_DESC {
+  int resType;
+  union {
+    struct {
+      CUdeviceptr devPtr;
+      CUarray_format format;
+      unsigned numChannels;
+      size_t sizeInBytes;
+    } linear;
+    int reserved[32];
+  } res;
+  unsigned flags;
+};
+struct CUDA_TEXTURE_DESC {
+  int addressMode[3];
+  int filterMode;
+  unsigned flags;
+  unsigned maxAnisotropy;
+  int mipmapFilterMode;
+  float mipmapLevelBias, minMipmapLevelClamp, maxMipmapLevelClamp;
+  float borderColor[4];
+  int reserved[12];
+};
+struct CUDA_RESOURCE_VIEW_DESC; // for arrays, which there are none of
 
 // clang-format off
 #define PASCALINE_EMULATOR_MORE_FUNCTIONS(X) \
@@ -55,6 +82,13 @@ struct CUuuid {
   X(cuModuleLoadData, (CUmodule *module, const void *image)) \
   X(cuModuleLoadFatBinary, (CUmodule *module, const void *image)) \
   X(cuModuleGetGlobal_v2, (CUdeviceptr *pointer, size_t *bytes, CUmodule module, const char *name)) \
+  X(cuModuleGetTexRef, (CUtexref *reference, CUmodule module, const char *name)) \
+  X(cuTexRefSetAddress_v2, (size_t *offset, CUtexref reference, CUdeviceptr address, size_t bytes)) \
+  X(cuTexRefSetFormat, (CUtexref reference, CUarray_format format, int channels)) \
+  X(cuTexRefSetFlags, (CUtexref reference, unsigned flags)) \
+  X(cuTexObjectCreate, (CUtexObject *texture, const CUDA_RESOURCE_DESC *resource, const CUDA_TEXTURE_DESC *description, const CUDA_RESOURCE_VIEW_DESC *view)) \
+  X(cuTexObjectDestroy, (CUtexObject texture)) \
+  X(cuTexObjectGetResourceDesc, (CUDA_RESOURCE_DESC *resource, CUtexObject texture)) \
   X(cuFuncSetAttribute, (CUfunction function, CUfunction_attribute attribute, int value)) \
   X(cuFuncSetCacheConfig, (CUfunction function, CUfunc_cache config)) \
   X(cuLaunchHostFunc, (CUstream stream, CUhostFn function, void *userData)) \

@@ -154,6 +154,9 @@ CUresult load(CUmod_st &module, const char *ptx, std::string *log) {
     if (!variable.initial.empty())
       std::memcpy(reinterpret_cast<void *>(module.addresses[index]),
                   variable.initial.data(), variable.initial.size());
+    if (variable.isTexture &&
+        !addTextureReference(module, variable.name, module.addresses[index]))
+      return CUDA_ERROR_OUT_OF_MEMORY;
     ++index;
   }
   for (const KernelInfo &kernel : module.translated->kernels())
@@ -165,7 +168,10 @@ CUresult load(CUmod_st &module, const char *ptx, std::string *log) {
 
 } // namespace
 
-CUmod_st::~CUmod_st() { freeVariables(*this); }
+CUmod_st::~CUmod_st() {
+  removeTextures(*this);
+  freeVariables(*this);
+}
 
 namespace {
 
@@ -208,6 +214,8 @@ CUresult loadImage(CUmodule *module, const void *image, unsigned count = 0,
   driver.modules[created.get()] = created;
   for (auto &function : created->functions)
     driver.functions[function.get()] = created;
+  for (auto &texture : created->textures)
+    driver.textureReferences[texture.get()] = created;
   *module = created.get();
   return CUDA_SUCCESS;
 }
@@ -256,8 +264,7 @@ CUresult cuModuleUnload(CUmodule module) {
   if (found == driver.modules.end())
     return invalidHandle("the module");
   last = found->second;
-  for (auto &function : last->functions)
-    driver.functions.erase(function.get());
+  forgetParts(*last);
   driver.modules.erase(found);
   return CUDA_SUCCESS;
 }

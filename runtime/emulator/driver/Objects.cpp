@@ -99,14 +99,23 @@ CUresult checkStream(CUstream stream, const ContextRef &context) {
   return CUDA_SUCCESS;
 }
 
+void forgetParts(const CUmod_st &module) {
+  Driver &driver = Driver::get();
+  for (auto &function : module.functions)
+    driver.functions.erase(function.get());
+  for (auto &texture : module.textures)
+    driver.textureReferences.erase(texture.get());
+}
+
 void destroyContext(const ContextRef &context) {
   Driver &driver = Driver::get();
   std::lock_guard<std::mutex> lock(driver.objects);
   driver.contexts.erase(context.get());
-  for (auto i = driver.functions.begin(); i != driver.functions.end();)
-    i = i->second->context == context.get() ? driver.functions.erase(i)
-                                            : std::next(i);
+  for (auto &[handle, module] : driver.modules)
+    if (module->context == context.get())
+      forgetParts(*module);
   eraseOf(driver.modules, context.get());
+  destroyTexturesOf(context.get());
   eraseOf(driver.graphs, context.get());
   eraseOf(driver.executables, context.get());
   for (auto &[handle, stream] : driver.streams)

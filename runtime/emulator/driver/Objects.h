@@ -18,6 +18,7 @@
 
 #include "runtime/emulator/driver/Api.h"
 #include "runtime/emulator/scheduler/DeviceMemory.h"
+#include "runtime/emulator/scheduler/Textures.h"
 #include "runtime/emulator/translate/Translator.h"
 
 #include <array>
@@ -65,13 +66,23 @@ struct CUfunc_st {
   const pascaline::emulator::KernelInfo *kernel;
 };
 
+// A module's .texref variable; the texture's handle is in its 8 bytes.
+struct CUtexref_st {
+  CUmod_st *module; // which owns this
+  std::string name;
+  uint64_t variable; // address
+  uint64_t handle;
+  pascaline::emulator::Texture texture;
+};
+
 struct CUmod_st {
   CUctx_st *context = nullptr;
   std::unique_ptr<pascaline::emulator::TranslatedModule> translated;
   std::vector<uint64_t> addresses; // of translated->variables()
   std::vector<std::unique_ptr<CUfunc_st>> functions;
+  std::vector<std::unique_ptr<CUtexref_st>> textures;
   int ptxTarget = 0; // 61 for sm_61
-  ~CUmod_st();       // frees the variables
+  ~CUmod_st();       // frees the variables and textures
 };
 
 struct CUstream_st {
@@ -124,6 +135,9 @@ struct Driver {
   Table<CUgraphExec_st> executables;
   // The function belongs to the module; the module must outlive its use.
   std::unordered_map<CUfunc_st *, std::shared_ptr<CUmod_st>> functions;
+  std::unordered_map<CUtexref_st *, std::shared_ptr<CUmod_st>>
+      textureReferences;
+  std::unordered_map<CUtexObject, CUctx_st *> textureObjects; // their contexts
   std::unordered_set<void *> hostMemory;
   struct Primary {
     ContextRef context;
@@ -149,6 +163,17 @@ CUresult invalidHandle(const char *what);
 // Helpers that enter for a call hand on its name.
 CUresult enter(ContextRef *context, const char *call = __builtin_FUNCTION());
 CUresult checkDevice(CUdevice device, const char *call = __builtin_FUNCTION());
+
+// Forgets a module's functions and texture references. Under Driver::objects.
+void forgetParts(const CUmod_st &module);
+
+// A .texref of a module that is loaded gets a texture that is bound to nothing.
+// False: the table of textures is full.
+bool addTextureReference(CUmod_st &module, const std::string &name,
+                         uint64_t variable);
+void removeTextures(const CUmod_st &module);
+// Under the device lock, held alone, and Driver::objects.
+void destroyTexturesOf(const CUctx_st *context);
 
 // A kernel that failed has left its memory in no known state: the context
 // answers everything with this error from now on.

@@ -208,11 +208,6 @@ bool Parser::parseTopLevel() {
     advance();
     return skipTo(';');
   }
-  if (name == "tex" || name == "texref" || name == "samplerref" ||
-      name == "surfref")
-    return diagnostic.fail(ErrorKind::Unsupported, token.line,
-                           "textures, samplers and surfaces (." +
-                               std::string(name) + ") are not supported");
   return fail("unknown directive '." + std::string(name.substr(0, 64)) + "'");
 }
 

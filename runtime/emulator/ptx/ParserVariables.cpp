@@ -77,10 +77,13 @@ bool Parser::parseVariableHead(Variable &variable, uint32_t &vectorWidth) {
         aligned = true;
       }
       continue;
-    } else if (name == "texref" || name == "samplerref" || name == "surfref") {
+    } else if (name == "texref") {
+      variable.type = Type::B64;
+      variable.isTexture = true;
+    } else if (name == "samplerref" || name == "surfref") {
       return diagnostic.fail(ErrorKind::Unsupported, token.line,
-                             "textures, samplers and surfaces (." +
-                                 std::string(name) + ") are not supported");
+                             "samplers and surfaces (." + std::string(name) +
+                                 ") are not supported");
     } else if (name != "global" && name != "const" && name != "shared" &&
                name != "local" && name != "managed") {
       return fail("unknown directive '." + std::string(name) +

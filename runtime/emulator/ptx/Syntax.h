@@ -68,6 +68,7 @@ struct Variable {
   uint32_t align = 1;
   uint64_t bytes = 0; // 0: extern array without a bound
   bool isExtern = false;
+  bool isTexture = false; // .texref: holds the texture's handle
   uint32_t line = 0;
   uint32_t number = 0;             // within its owner, in order
   const Function *owner = nullptr; // null: the module's

@@ -199,8 +199,8 @@ void BlockRunner::threadExited(BlockThread *thread) {
   }
 }
 
-void BlockRunner::trap(BlockThread *thread) {
-  explain(thread, "executed trap");
+void BlockRunner::stop(BlockThread *thread, const char *what) {
+  explain(thread, what);
   leave();
 }
 
@@ -216,7 +216,7 @@ void BlockRunner::leave() {
 
 extern "C" void pascalineEmulatorTrap(ThreadState *state) {
   BlockThread *thread = BlockThread::of(state);
-  thread->runner()->trap(thread);
+  thread->runner()->stop(thread, "executed trap");
 }
 
 } // namespace pascaline::emulator

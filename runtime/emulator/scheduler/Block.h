@@ -107,7 +107,8 @@ public:
   enum class Collective : uint8_t { Shuffle, Vote, Sync };
   uint64_t collect(BlockThread *thread, Collective kind, uint32_t op,
                    uint32_t mask);
-  [[noreturn]] void trap(BlockThread *thread);
+  // Ends the block; `what` is a literal: "executed trap".
+  [[noreturn]] void stop(BlockThread *thread, const char *what);
 
   // Null unless the kernel is sanitized. Its findings end the block.
   Sanitizer *sanitizer() { return sanitizing.get(); }

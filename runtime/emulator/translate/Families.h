@@ -80,8 +80,10 @@ PASCALINE_EMULATOR_EMIT(emitBarrier); // bar, barrier
 PASCALINE_EMULATOR_EMIT(emitShuffle);
 PASCALINE_EMULATOR_EMIT(emitVote);
 PASCALINE_EMULATOR_EMIT(emitActiveMask);
+// Texture.cpp
+PASCALINE_EMULATOR_EMIT(emitTexture); // tex
 // Opcodes.cpp
-PASCALINE_EMULATOR_EMIT(emitUnsupported); // tex, surf, ...
+PASCALINE_EMULATOR_EMIT(emitUnsupported); // txq, suld, ...
 
 #undef PASCALINE_EMULATOR_EMIT
 

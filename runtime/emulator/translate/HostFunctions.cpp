@@ -182,6 +182,7 @@ const std::vector<HostFunction> &hostFunctions() {
       {"pascalineEmulatorVote", addressOf(pascalineEmulatorVote)},
       {"pascalineEmulatorWarpSync", addressOf(pascalineEmulatorWarpSync)},
       {"pascalineEmulatorTrap", addressOf(pascalineEmulatorTrap)},
+      {"pascalineEmulatorTexture", addressOf(pascalineEmulatorTexture)},
       {"pascalineEmulatorCheckGlobal", addressOf(pascalineEmulatorCheckGlobal)},
       {"pascalineEmulatorCheckShared", addressOf(pascalineEmulatorCheckShared)},
       {"pascalineEmulatorCheckLocal", addressOf(pascalineEmulatorCheckLocal)},

@@ -85,7 +85,7 @@ static constexpr Opcode kOpcodes[] = { // sorted by name
     {"sured", emitUnsupported},
     {"sust", emitUnsupported},
     {"testp", emitTestProperty},
-    {"tex", emitUnsupported},
+    {"tex", emitTexture},
     {"tld4", emitUnsupported},
     {"trap", emitTrap},
     {"txq", emitUnsupported},

@@ -110,7 +110,8 @@ bool TranslatedModule::Implementation::addVariable(
   declared.push_back(&variable);
   variables.push_back({symbolOf(variable).substr(strlen("ptx.variable.")),
                        variable.bytes, variable.align,
-                       variable.space == Space::Const, variable.initial});
+                       variable.space == Space::Const, variable.isTexture,
+                       variable.initial});
   return true;
 }
 

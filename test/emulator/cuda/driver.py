@@ -8,12 +8,15 @@ its source with; numpy arrays are copied to the device and back, in place, and n
 import ctypes
 import importlib.util
 import os
+import struct
 from pathlib import Path
 
 import numpy as np
 
 CASES = {}
 LOG_BYTES = 8192
+FORMATS = {"float32": 0x20, "float16": 0x10, "uint8": 1, "int8": 8, "uint16": 2, "int16": 9,
+           "uint32": 3, "int32": 10}  # CUarray_format
 
 
 def case(source):
@@ -117,6 +120,15 @@ class Module:
             raise ValueError(f"{name} has {size.value} bytes, the array has {array.nbytes}")
         self.call("cuMemcpyHtoD_v2", address, array.ctypes.data_as(ctypes.c_void_p),
                   ctypes.c_size_t(array.nbytes))
+
+    def texture(self, array):
+        """The handle of a texture of an array: its last axis is the channels if it has several."""
+        channels = array.shape[-1] if array.ndim == 2 else 1
+        address, handle = self._upload(array), ctypes.c_uint64()
+        resource = struct.pack("<iiQiIQ104xI", 2, 0, address.value, FORMATS[array.dtype.name],
+                               channels, array.nbytes, 0)
+        self.call("cuTexObjectCreate", ctypes.byref(handle), resource, bytes(112), None)
+        return np.uint64(handle.value)
 
     def __call__(self, grid, block, *arguments, entry=None, shared=0):
         """Launch; arrays among the arguments are written back."""

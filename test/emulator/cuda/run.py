@@ -18,6 +18,7 @@ import cases_collective  # noqa: E402,F401
 import cases_control  # noqa: E402,F401
 import cases_memory  # noqa: E402,F401
 import cases_numeric  # noqa: E402,F401
+import cases_product  # noqa: E402,F401
 import harness  # noqa: E402
 import mutate  # noqa: E402
 
