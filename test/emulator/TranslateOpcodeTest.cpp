@@ -60,6 +60,18 @@ TEST(TranslateOpcode, UniformLoadLoads) {
             0xdeadbeefu);
 }
 
+TEST(TranslateOpcode, TexturesGiveFourChannels) {
+  hookCalls.clear();
+  EXPECT_EQ(evaluate<uint32_t>(
+                ".reg .b64 %texture; .reg .b32 %four<4>; mov.u64 %texture, 77;"
+                "tex.1d.v4.u32.s32 {%four0, %four1, %four2, %four3},"
+                " [%texture, {%a}]; mad.lo.u32 %d, %four3, 100, %four1;",
+                5u),
+            402u);
+  ASSERT_EQ(hookCalls.size(), 1u);
+  EXPECT_EQ(hookCalls[0].substr(0, 12), "texture 77 5");
+}
+
 TEST(TranslateOpcode, TrapsTrap) {
   for (std::string opcode : {"brkpt", "trap"}) {
     hookCalls.clear();
