@@ -14,6 +14,9 @@
 // What an epilogue reads beside the anchor's result is read once, so any
 // pointwise producer of it may come in.
 //
+// A contraction widens halves as it stages them, so a cast from f16 comes in
+// there as well.
+//
 // A producer that others read too is repeated only where that is as cheap as
 // reading it. What follows from constants alone stays outside: it is computed
 // once, when the model is loaded. A reshape outside is an alias and costs
@@ -73,10 +76,18 @@ bool feeds(Value value, Operation *anchor) {
   return false;
 }
 
+/// From half to float, which a contraction does as it fills shared memory.
+bool isWidening(Operation *op) {
+  auto cast = dyn_cast<CastOp>(op);
+  return cast && getElementTypeOrSelf(cast.getX().getType()).isF16() &&
+         getElementTypeOrSelf(cast.getY().getType()).isF32();
+}
+
 bool reaches(Reach reach, Operation *producer) {
   switch (reach) {
   case Reach::StridedViews:
-    return isa<TransposeOp, SliceOp, BroadcastOp>(producer);
+    return isa<TransposeOp, SliceOp, BroadcastOp>(producer) ||
+           isWidening(producer);
   case Reach::Views:
     return isView(producer);
   case Reach::Pointwise:

@@ -8,6 +8,7 @@ skipped test never counts as passed.
 import argparse
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -25,6 +26,8 @@ from modelpack import reference, tolerance  # noqa: E402,F401  (the path comes f
 
 TIMEOUT_S = 600
 PLAIN_NAME_LENGTH = 151
+HALF_ARITHMETIC = re.compile(
+    r"^\s*(?:@!?%\w+ )?(?:add|sub|mul|fma|neg|abs|min|max|setp|set)\.\S*f16", re.MULTILINE)
 
 
 class Failure(Exception):
@@ -229,6 +232,13 @@ def assemble(ptxas, ptx):
     if result.returncode != 0:
         raise Failure(f"ptxas refuses {Path(ptx).name}: {describe_exit(result)}")
     return result.stderr
+
+
+def expect_float_arithmetic(ptx):
+    """No instruction of a PTX file computes on halves: sm_61 does so at 1/64 of its float rate."""
+    half = HALF_ARITHMETIC.search(Path(ptx).read_text(encoding="utf-8"))
+    if half:
+        raise Failure(f"{Path(ptx).name}: half arithmetic: {half.group().strip()}")
 
 
 def find_ptxas():

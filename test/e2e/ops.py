@@ -12,9 +12,10 @@ from pathlib import Path
 import onnx
 
 import harness
-from cases import contraction, convolution, layout, movement, pointwise, pooling, reduction
+from cases import (contraction, convolution, half, layout, movement, pointwise, pooling,
+                   reduction)
 
-FAMILIES = [contraction, convolution, pooling, pointwise, reduction, movement, layout]
+FAMILIES = [contraction, convolution, pooling, pointwise, reduction, movement, layout, half]
 UNSUPPORTED = Path(__file__).parent / "unsupported.txt"
 REFUSALS = ("not supported", "unsupported")
 
@@ -32,8 +33,9 @@ def run_case(case, product, ptxas):
         model, artifact = f"{folder}/model.onnx", f"{folder}/model.pasc"
         onnx.save(case.model, model)
         compile_supported(product, model, artifact)
-        if ptxas:
-            for ptx in product.extract_ptx(artifact, f"{folder}/ptx"):
+        for ptx in product.extract_ptx(artifact, f"{folder}/ptx"):
+            harness.expect_float_arithmetic(ptx)
+            if ptxas:
                 harness.assemble(ptxas, ptx)
         if case.launches is not None:
             expect_launches(product.inspect(artifact)["primary_launches"], case.launches)

@@ -25,8 +25,6 @@ from modelpack.catalogue import CATALOGUE, TESTED, find  # noqa: E402
 # Launches a run, without those at load and without the sums of split products.
 MOST_LAUNCHES = {"opennsfw_resnet50": 60}
 REPEAT_BELOW_GMAC = 0.5  # a second run of a larger model would cost too much time
-HALF_ARITHMETIC = re.compile(
-    r"^\s*(?:@!?%\w+ )?(?:add|sub|mul|fma|neg|abs|min|max|setp|set)\.\S*f16", re.MULTILINE)
 MOST_OF_FLOAT = 0.55  # weights and arena of a model stored as half
 MEMORY = re.compile(r"(\d+) bytes (stack frame|spill stores|spill loads)")
 
@@ -92,9 +90,7 @@ class ModelTests:
                 if int(count):
                     raise harness.Failure(f"{file.name}: {count} bytes {what} in "
                                           + ", ".join(kernels_with_memory(says)))
-            half = HALF_ARITHMETIC.search(file.read_text(encoding="utf-8"))
-            if half:
-                raise harness.Failure(f"{file.name}: half arithmetic: {half.group().strip()}")
+            harness.expect_float_arithmetic(file)
 
     def fp16(self):
         """Stored as half: within its tolerance, half the memory, float arithmetic, no launch more."""

@@ -108,3 +108,26 @@ func.func @a_reshape_comes_in_only_before_something_that_does(%x: tensor<8x4xf32
   %v = pascaline.reshape %z : tensor<1x1x4xf32> -> tensor<1x4xf32>
   return %u, %v : tensor<1x4xf32>, tensor<1x4xf32>
 }
+
+// Halves are widened as they are staged; rounding to half is not done there.
+// CHECK-LABEL: @a_matmul_widens
+// CHECK-SAME: (%[[X:.*]]: tensor<8x4xf16>, %[[W:.*]]: tensor<4x2xf32>)
+// CHECK-NEXT: %[[Y:.*]] = pascaline.fused(%[[X]], %[[W]])
+// CHECK-NEXT: ^bb
+// CHECK-NEXT: pascaline.cast %{{.*}} : tensor<8x4xf16> -> tensor<8x4xf32>
+// CHECK-NEXT: pascaline.matmul
+// CHECK: return %[[Y]]
+func.func @a_matmul_widens(%x: tensor<8x4xf16>, %w: tensor<4x2xf32>) -> tensor<8x2xf32> {
+  %h = pascaline.cast %x : tensor<8x4xf16> -> tensor<8x4xf32>
+  %y = pascaline.matmul %h, %w : tensor<8x4xf32>, tensor<4x2xf32>
+  return %y : tensor<8x2xf32>
+}
+
+// CHECK-LABEL: @a_matmul_does_not_round
+// CHECK: %[[H:.*]] = pascaline.cast
+// CHECK: pascaline.fused(%[[H]],
+func.func @a_matmul_does_not_round(%x: tensor<8x4xf32>, %w: tensor<4x2xf16>) -> tensor<8x2xf16> {
+  %h = pascaline.cast %x : tensor<8x4xf32> -> tensor<8x4xf16>
+  %y = pascaline.matmul %h, %w : tensor<8x4xf16>, tensor<4x2xf16>
+  return %y : tensor<8x2xf16>
+}
