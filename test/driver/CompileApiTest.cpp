@@ -183,6 +183,15 @@ TEST(CompileApi, ChecksListsOfNames) {
   options.skip_passes = nullptr;
   EXPECT_EQ(compileWith(options), PASCALINE_COMPILE_INVALID_ARGUMENT);
   EXPECT_NE(messages.find("skip_passes"), std::string::npos) << messages;
+  options = {};
+  options.ptxas = "/no/such/ptxas";
+  EXPECT_EQ(compileWith(options), PASCALINE_COMPILE_INVALID_ARGUMENT);
+  EXPECT_NE(messages.find("options.cubin"), std::string::npos) << messages;
+  options.cubin = 1;
+  EXPECT_EQ(compileWith(options), PASCALINE_COMPILE_REFUSED);
+  EXPECT_NE(messages.find("/no/such/ptxas does not say its release"),
+            std::string::npos)
+      << messages;
 }
 
 TEST(CompileApi, CompilesOnTwoThreadsAtOnce) {
