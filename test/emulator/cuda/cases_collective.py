@@ -399,3 +399,48 @@ def warp_halves(run):
     a, out = rng().integers(0, 99, 32).astype(np.float32), np.zeros(32, np.float32)
     run(1, 32, a, out)
     close(out, np.tile([-a[::2].sum(), a[1::2].sum()], 16))
+
+
+@case("""
+__global__ void shuffle_widths(int *out) {
+  int t = threadIdx.x;
+  out[t] = __shfl_down_sync(0xffffffff, t, 2, 8);
+  out[32 + t] = __shfl_up_sync(0xffffffff, t, 3, 4);
+  out[64 + t] = __shfl_xor_sync(0xffffffff, t, 4, 16);
+  out[96 + t] = __shfl_sync(0xffffffff, t, 9, 8);
+}
+""")
+def shuffle_widths(run):
+    out, t = np.zeros((4, 32), np.int32), np.arange(32)
+    run(1, 32, out)
+    same(out[0], np.where(t % 8 + 2 < 8, t + 2, t))
+    same(out[1], np.where(t % 4 >= 3, t - 3, t))
+    same(out[2], t ^ 4)
+    same(out[3], t // 8 * 8 + 1)
+
+
+@case("""
+__global__ void atomics_of_64_bits(unsigned long long *o, double *d, unsigned long long *old) {
+  unsigned long long t = threadIdx.x;
+  atomicAdd(o, 0x100000003ull);
+  atomicMax(o + 1, t << 33);
+  atomicMin((long long *)o + 2, -(long long)(t << 33));
+  atomicXor(o + 3, 1ull << t);
+  old[t] = atomicExch(o + 4, t + 1);
+  atomicAdd(d, 0.5);
+  unsigned long long seen = o[5], was;  // a multiplication as a loop of atomicCAS
+  do {
+    was = seen;
+    seen = atomicCAS(o + 5, was, was * 3);
+  } while (seen != was);
+}
+""")
+def atomics_of_64_bits(run):
+    words, total, old = np.zeros(6, np.uint64), np.zeros(1), np.zeros(40, np.uint64)
+    words[5] = 1
+    run(1, 40, words, total, old)
+    same(words[:4], np.array([40 * 0x100000003, 39 << 33, 2 ** 64 - (39 << 33), 2 ** 40 - 1],
+                             np.uint64))
+    same(words[5], np.uint64(3 ** 40 % 2 ** 64))
+    same(total, [20.0])
+    same(np.sort(np.append(old, words[4])), np.arange(41, dtype=np.uint64))
