@@ -72,7 +72,15 @@ def value_plan(form):
         results.append(("%r101", "u32"))
         if form.opcode.startswith("sub"):
             code.append("neg.s32 %r101, %r101;")
-    return [Plan(form, sources, code, results, expected)]
+    plain = Plan(form, sources, code, results, expected)
+    if form.opcode != "cvt" or to in FLOATS or sources[0] in FLOATS:
+        return [plain]
+
+    def through_wide(a):  # what stands above the source does not matter, the result is extended
+        low = a & ((1 << size(sources[0])) - 1)
+        return (extended(expected(low)[0], to, 64),)
+    return [plain, Plan(form, ("u64",), [f"{form.text} %d100, %d0;"], [("%d100", "u64")],
+                        through_wide, "in 64-bit registers")]
 
 
 def atomic_plan(form):
