@@ -32,10 +32,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace pascaline::emulator {
+
+struct CountPlan; // Counters.h
 
 // 1 TiB of address space: half for device memory, half for the shared windows
 // of up to 64 workers.
@@ -122,6 +125,16 @@ void pascalineEmulatorCheckParam(ThreadState *, uint64_t offset, uint64_t limit,
 void pascalineEmulatorCheckBarrier(ThreadState *, uint32_t id, uint32_t count,
                                    uint32_t line, uint32_t waits);
 void pascalineEmulatorCheckFence(ThreadState *, uint32_t beyondBlock);
+
+// Called by code that was translated for counting; see Counters.h.
+// At the start of a kernel or, with `called`, of a device function: the lane's
+// slot 0; the next ones follow at distances of kWarpLanes words.
+uint64_t *pascalineEmulatorCountEnter(ThreadState *, uint32_t called);
+// Before a block; may switch to other threads.
+void pascalineEmulatorCountBlock(ThreadState *, uint32_t block);
+// At the end of a device function, and of the thread.
+void pascalineEmulatorCountReturn(ThreadState *);
+void pascalineEmulatorCountExit(ThreadState *);
 }
 
 // An access as the Check hooks take it: the PTX line in bits 0..31, the bytes
@@ -150,6 +163,7 @@ struct KernelInfo {
   bool switches = false;  // calls one of the hooks above that may wait: needs a
                           // fiber a thread
   bool sanitized = false; // calls the Check hooks
+  std::shared_ptr<const CountPlan> counted; // calls the Count hooks; else null
   // log2 of the least bytes that an access has, which may reach this space.
   uint8_t sharedGranuleShift = 4;
   uint8_t globalGranuleShift = 4;

@@ -72,6 +72,12 @@ void pascalineEmulatorCheckBarrier(ThreadState *, uint32_t id, uint32_t count,
 void pascalineEmulatorCheckFence(ThreadState *, uint32_t beyondBlock) {
   note("check fence", {beyondBlock});
 }
+uint64_t *pascalineEmulatorCountEnter(ThreadState *, uint32_t) {
+  return nullptr;
+}
+void pascalineEmulatorCountBlock(ThreadState *, uint32_t) {}
+void pascalineEmulatorCountReturn(ThreadState *) {}
+void pascalineEmulatorCountExit(ThreadState *) {}
 }
 
 namespace pascaline::emulator::test {

@@ -5,12 +5,11 @@
 // The list below adds what other programs commonly call. Everything else has
 // hidden visibility; exports.map makes sure of it.
 //
-// pascalineEmulatorLastError() is ours: the sentence behind this thread's last
-// failed call ("kernel k, block (0,0,0), thread (3,0,0): access to ..."), valid
-// until its next failed call; "" when there was none.
+// Those whose names begin with pascaline are ours: see
+// runtime/driver/emulator.h.
 #pragma once
 
-#include "runtime/driver/cuda_driver.h"
+#include "runtime/driver/emulator.h"
 
 typedef uint64_t cuuint64_t;
 typedef int CUdriverProcAddressQueryResult;
@@ -116,5 +115,8 @@ PASCALINE_CUDA_GRAPH_FUNCTIONS(DECLARE)
 #define DECLARE(symbol, parameters) PASCALINE_EXPORT CUresult symbol parameters;
 PASCALINE_EMULATOR_MORE_FUNCTIONS(DECLARE)
 #undef DECLARE
-PASCALINE_EXPORT const char *pascalineEmulatorLastError(void);
+PASCALINE_EXPORT pascalineEmulatorLastErrorFunction pascalineEmulatorLastError;
+PASCALINE_EXPORT pascalineEmulatorSetCountingFunction
+    pascalineEmulatorSetCounting;
+PASCALINE_EXPORT pascalineEmulatorCountersFunction pascalineEmulatorCounters;
 }

@@ -1,4 +1,7 @@
 // Device.cpp - the devices: what a GTX 1080 Ti says of itself, once or often.
+=======
+// Device.cpp - the one device: what a GTX 1080 Ti says of itself.
+#include "runtime/emulator/driver/Counters.h"
 #include "runtime/emulator/driver/Injection.h"
 #include "runtime/emulator/driver/Objects.h"
 
@@ -79,6 +82,8 @@ CUresult cuInit(unsigned flags) {
     return invalidValue(
         "PASCALINE_EMULATOR_DEVICES is not a number from 1 to " +
         std::to_string(kMaxDevices));
+  if (const char *problem = counterFileProblem())
+    return invalidValue(problem);
   if (CUresult result = injectedFailure(__func__))
     return result;
   if (!DeviceMemory::get().available())

@@ -1,5 +1,6 @@
 // Launch.cpp - checks a launch as CUDA does, and runs it.
 #include "runtime/emulator/driver/Capture.h"
+#include "runtime/emulator/driver/Counters.h"
 #include "runtime/emulator/scheduler/Scheduler.h"
 
 #include <cstring>
@@ -137,13 +138,21 @@ CUresult resultOf(FailureKind kind) {
   return CUDA_ERROR_UNKNOWN;
 }
 
-CUresult run(const Launch &launch, const ContextRef &context) {
+CUresult run(Launch launch, const ContextRef &context) {
   LaunchFailure failure;
+  LaunchCounts counts;
+  noteNoCounters();
+  if (const CountPlan *plan = launch.kernel->counted.get()) {
+    counts.reset(*plan);
+    launch.counts = &counts;
+  }
   {
     std::shared_lock<std::shared_mutex> lock(Driver::get().device);
     failure = Scheduler::get().run(launch);
   }
   CUresult result = resultOf(failure.kind);
+  if (result == CUDA_SUCCESS && launch.counts)
+    noteCounters(launch, counts);
   if (result == CUDA_SUCCESS)
     return CUDA_SUCCESS;
   if (failure.kind != FailureKind::OutOfMemory)

@@ -1,5 +1,6 @@
 // Module.cpp - loads PTX, and answers questions about what is in it.
 #include "runtime/emulator/driver/Capture.h"
+#include "runtime/emulator/driver/Counters.h"
 #include "runtime/emulator/scheduler/Shadow.h"
 
 #include <cstdio>
@@ -141,8 +142,8 @@ CUresult placeVariables(CUmod_st &module, std::string *log) {
 
 CUresult load(CUmod_st &module, const char *ptx, std::string *log) {
   ErrorKind kind = ErrorKind::InvalidPtx;
-  module.translated =
-      TranslatedModule::create(ptx, log, &kind, Shadow::wanted());
+  module.translated = TranslatedModule::create(
+      ptx, log, &kind, Shadow::wanted(), countingWanted());
   if (!module.translated)
     return resultOf(kind);
   if (CUresult result = placeVariables(module, log))

@@ -21,6 +21,12 @@ const Symbol kSymbols[] = {
 #define ENTRY(symbol, parameters) {#symbol, reinterpret_cast<void *>(&symbol)},
         PASCALINE_EMULATOR_MORE_FUNCTIONS(ENTRY)
 #undef ENTRY
+#define ENTRY(symbol)                                                          \
+  { #symbol, reinterpret_cast < void *>(&symbol) }
+            ENTRY(pascalineEmulatorCounters),
+    ENTRY(pascalineEmulatorLastError),
+    ENTRY(pascalineEmulatorSetCounting),
+#undef ENTRY
 };
 
 void *lookUp(std::string_view name) {

@@ -55,6 +55,10 @@ void BlockRunner::releaseBarrier(Barrier &barrier) {
       t->result = reduced(barrier, t->lane);
   if (barrier.first)
     makeReady(barrier.first, barrier.last);
+  if (counting) {
+    counting->barrierDone();
+    counting->released(barrier.first);
+  }
   barrier.first = barrier.last = nullptr;
   barrier.arrived = 0;
   barriersInUse &= ~(1u << (&barrier - barriers));

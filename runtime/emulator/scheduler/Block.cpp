@@ -95,6 +95,13 @@ bool BlockRunner::prepare(const Launch &newLaunch) {
     unsigned lanes = threadCount - w * kWarpSize;
     warps[w].lanes = lanes >= kWarpSize ? ~0u : (1u << lanes) - 1;
   }
+  if (!kernel.counted) {
+    counting.reset();
+  } else {
+    if (!counting)
+      counting = std::make_unique<Counting>(*this);
+    counting->prepare(*launch, threadCount);
+  }
   return true;
 }
 
@@ -113,6 +120,8 @@ bool BlockRunner::run(uint64_t index) {
 
   if (sanitizing)
     sanitizing->startBlock(index);
+  if (counting)
+    counting->startBlock();
 
   frame.signal = 0;
   if (sigsetjmp(frame.back, 0)) {

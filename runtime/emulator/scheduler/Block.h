@@ -31,6 +31,7 @@
 #pragma once
 
 #include "runtime/emulator/Kernel.h"
+#include "runtime/emulator/scheduler/Counting.h"
 #include "runtime/emulator/scheduler/DeviceMemory.h"
 #include "runtime/emulator/scheduler/Faults.h"
 #include "runtime/emulator/scheduler/Fibers.h"
@@ -63,6 +64,7 @@ struct Launch {
   uint32_t grid[3] = {1, 1, 1};
   uint32_t block[3] = {1, 1, 1};
   uint32_t dynamicSharedBytes = 0;
+  LaunchCounts *counts = nullptr; // of kernels that count: gets their sum
 };
 
 class BlockRunner;
@@ -109,6 +111,13 @@ public:
                    uint32_t mask);
   // Ends the block; `what` is a literal: "executed trap".
   [[noreturn]] void stop(BlockThread *thread, const char *what);
+
+  // Null unless the kernel counts.
+  Counting *counter() { return counting.get(); }
+  void countBlock(BlockThread *thread, uint32_t block);
+  BlockThread *thread(unsigned number) { return &threads[number]; }
+  // These lanes go on after all that are ready, in order.
+  void makeReady(unsigned warp, uint32_t lanes);
 
   // Null unless the kernel is sanitized. Its findings end the block.
   Sanitizer *sanitizer() { return sanitizing.get(); }
@@ -200,6 +209,7 @@ private:
   bool localCommitted = false;
 
   std::unique_ptr<Sanitizer> sanitizing;
+  std::unique_ptr<Counting> counting;
   std::unique_ptr<BlockThread[]> threads;
   std::unique_ptr<Warp[]> warps;
   Barrier barriers[16];

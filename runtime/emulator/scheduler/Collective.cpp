@@ -73,6 +73,8 @@ uint64_t BlockRunner::collect(BlockThread *thread, Collective kind, uint32_t op,
   Warp &warp = warps[thread->state.warpId];
   uint32_t lane = thread->state.laneId;
   uint32_t line = op & kWithoutSync ? thread->state.line : 0;
+  if (counting && op & kWithoutSync)
+    mask = counting->activeLanes(thread);
   if (!(mask >> lane & 1)) {
     char text[96];
     std::snprintf(text, sizeof text,
@@ -131,8 +133,11 @@ void BlockRunner::finishGroup(Warp &warp, unsigned index, BlockThread *self) {
       first = thread;
     last = thread;
   }
-  if (first)
+  if (first) {
     makeReady(first, last);
+    if (counting)
+      counting->released(first);
+  }
   warp.active &= ~(1u << index);
 }
 
@@ -154,7 +159,7 @@ bool BlockRunner::releaseDiverged() {
     }
   if (warp)
     finishGroup(*warp, lowest, nullptr);
-  return warp;
+  return warp || (counting && counting->releaseStalled());
 }
 
 extern "C" {

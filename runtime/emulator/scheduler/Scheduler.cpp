@@ -133,6 +133,8 @@ void Scheduler::work(unsigned index) {
     lock.lock();
     if (!good && !failed.exchange(true))
       failure = runner->failure();
+    if (good && mine.counts)
+      mine.counts->add(runner->counter()->result());
     if (--running == 0)
       finished.notify_one();
   }

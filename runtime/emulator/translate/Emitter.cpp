@@ -10,11 +10,14 @@ using llvm::Value;
 
 Emitter::Emitter(const ptx::Module &source, const KernelLayout &layout,
                  const ptx::Function &function, llvm::Function *code,
-                 Diagnostic &diagnostic)
+                 Diagnostic &diagnostic, CountPlan *counted)
     : source(source), layout(layout), function(function),
       context(code->getContext()), module(*code->getParent()), code(code),
       builder(code->getContext()), diagnostic(diagnostic),
-      registerSlots(function.registers.size()) {}
+      registerSlots(function.registers.size()) {
+  if (counted)
+    counter = std::make_unique<BlockCounter>(*this, *counted);
+}
 
 bool Emitter::run() {
   entry = BasicBlock::Create(context, "entry", code);
@@ -27,6 +30,8 @@ bool Emitter::run() {
   bindParams();
   for (size_t i = 0; i < function.labels.size(); ++i)
     labelBlocks.push_back(newBlock());
+  if (counter)
+    counter->start();
   size_t label = 0;
   for (size_t i = 0; i <= function.body.size(); ++i) {
     for (; label < function.labels.size() &&
@@ -35,15 +40,21 @@ bool Emitter::run() {
       builder.CreateBr(labelBlocks[label]);
       startBlock(labelBlocks[label]);
     }
+    if (counter && i < function.body.size())
+      counter->before(i);
     if (i < function.body.size() && !emit(function.body[i]))
       return false;
   }
   leave(/*exits=*/false);
+  if (counter)
+    counter->finish();
   return true;
 }
 
 // A device function tells its caller whether the thread has exited.
 void Emitter::leave(bool exits) {
+  if (counter)
+    counter->leave();
   if (function.isEntry) {
     builder.CreateRetVoid();
   } else {

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "runtime/emulator/ptx/Diagnostic.h"
+#include "runtime/emulator/translate/Count.h"
 #include "runtime/emulator/translate/Layout.h"
 
 #include "llvm/IR/IRBuilder.h"
@@ -30,7 +31,7 @@ class Emitter {
 public:
   Emitter(const ptx::Module &source, const KernelLayout &layout,
           const ptx::Function &function, llvm::Function *code,
-          Diagnostic &diagnostic);
+          Diagnostic &diagnostic, CountPlan *counted);
 
   bool run();
 
@@ -142,6 +143,7 @@ private:
   void bindParams();
   bool emit(const Instruction &instruction);
 
+  std::unique_ptr<BlockCounter> counter; // null: code that does not count
   llvm::BasicBlock *entry;
   llvm::Instruction *entryEnd; // slots and entry loads go before it
   std::vector<llvm::AllocaInst *> registerSlots;

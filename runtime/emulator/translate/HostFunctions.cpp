@@ -190,6 +190,10 @@ const std::vector<HostFunction> &hostFunctions() {
       {"pascalineEmulatorCheckBarrier",
        addressOf(pascalineEmulatorCheckBarrier)},
       {"pascalineEmulatorCheckFence", addressOf(pascalineEmulatorCheckFence)},
+      {"pascalineEmulatorCountEnter", addressOf(pascalineEmulatorCountEnter)},
+      {"pascalineEmulatorCountBlock", addressOf(pascalineEmulatorCountBlock)},
+      {"pascalineEmulatorCountReturn", addressOf(pascalineEmulatorCountReturn)},
+      {"pascalineEmulatorCountExit", addressOf(pascalineEmulatorCountExit)},
       // LLVM's own
       {"memcpy", addressOf(std::memcpy)},
       {"memmove", addressOf(std::memmove)},

@@ -273,6 +273,9 @@ Value *Emitter::address(const Instruction &at, const Operand &operand,
   Value *pointer = confinedAddress(at, operand, space, accessBytes);
   if (pointer && layout.info.sanitized)
     checkAccess(at, operand, space, accessBytes, pointer);
+  if (pointer && counter &&
+      !counter->access(operand, space, accessBytes, pointer))
+    return nullptr;
   return pointer;
 }
 

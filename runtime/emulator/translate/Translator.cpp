@@ -48,16 +48,18 @@ llvm::Function *declare(llvm::Module &module, const ptx::Function &function) {
   return code;
 }
 
-bool translate(const ptx::Module &source, Unit &unit, Diagnostic &diagnostic) {
+bool translate(const ptx::Module &source, Unit &unit, bool count,
+               Diagnostic &diagnostic) {
   unit.context = std::make_unique<llvm::LLVMContext>();
   unit.module =
       std::make_unique<llvm::Module>(unit.layout.info.name, *unit.context);
   std::vector<llvm::Function *> codes;
   for (const ptx::Function *function : unit.layout.functions)
     codes.push_back(declare(*unit.module, *function));
+  auto plan = count ? std::make_shared<CountPlan>() : nullptr;
   for (size_t i = 0; i < codes.size(); ++i) {
     Emitter emitter(source, unit.layout, *unit.layout.functions[i], codes[i],
-                    diagnostic);
+                    diagnostic, plan.get());
     if (!emitter.run())
       return false;
     KernelInfo &info = unit.layout.info;
@@ -67,6 +69,7 @@ bool translate(const ptx::Module &source, Unit &unit, Diagnostic &diagnostic) {
     info.globalGranuleShift =
         std::min(info.globalGranuleShift, emitter.globalGranuleShift);
   }
+  unit.layout.info.counted = std::move(plan);
   return true;
 }
 
@@ -146,10 +149,9 @@ uint32_t TranslatedModule::Implementation::find(const ptx::Variable &from,
   return found;
 }
 
-std::unique_ptr<TranslatedModule> TranslatedModule::create(std::string_view ptx,
-                                                           std::string *log,
-                                                           ErrorKind *kind,
-                                                           bool sanitize) {
+std::unique_ptr<TranslatedModule>
+TranslatedModule::create(std::string_view ptx, std::string *log,
+                         ErrorKind *kind, bool sanitize, bool count) {
   Diagnostic diagnostic;
   auto made = std::make_unique<Implementation>();
   auto refuse = [&]() -> std::unique_ptr<TranslatedModule> {
@@ -169,7 +171,7 @@ std::unique_ptr<TranslatedModule> TranslatedModule::create(std::string_view ptx,
     Unit &unit = made->units.emplace_back();
     unit.layout.info.sanitized = sanitize;
     if (!layOut(*made->source, function, unit.layout, diagnostic) ||
-        !translate(*made->source, unit, diagnostic))
+        !translate(*made->source, unit, count, diagnostic))
       return refuse();
     made->kernels.push_back(unit.layout.info);
     reached.insert(unit.layout.functions.begin(), unit.layout.functions.end());

@@ -24,11 +24,10 @@ class TranslatedModule {
 public:
   // Parses and checks `ptx` (a trailing NUL is ignored). On failure returns
   // null, appends "line N: ..." to *log and sets *kind. With `sanitize` the
-  // code calls the Check hooks of Kernel.h.
-  static std::unique_ptr<TranslatedModule> create(std::string_view ptx,
-                                                  std::string *log,
-                                                  ErrorKind *kind,
-                                                  bool sanitize = false);
+  // code calls the Check hooks of Kernel.h, with `count` the Count hooks.
+  static std::unique_ptr<TranslatedModule>
+  create(std::string_view ptx, std::string *log, ErrorKind *kind,
+         bool sanitize = false, bool count = false);
   ~TranslatedModule();
 
   // .global and .const variables, in the order link() wants their addresses.
