@@ -15,8 +15,8 @@ extern "C" {
  * there was none. */
 typedef const char *pascalineEmulatorLastErrorFunction(void);
 
-/* Modules that are loaded from now on count what their kernels do (1), or do
- * not (0, unless PASCALINE_EMULATOR_COUNTERS is set). For the whole process. */
+/* Modules that the calling thread loads from now on count what their kernels do
+ * (1), or do not (0, unless PASCALINE_EMULATOR_COUNTERS is set). */
 typedef void pascalineEmulatorSetCountingFunction(int on);
 
 /* How many counters there are, and their names (docs/emulator.md): the same in

@@ -281,6 +281,22 @@ pascaline_status pascaline_session_run_async(pascaline_session *session,
   });
 }
 
+pascaline_status pascaline_session_run_counted(pascaline_session *session,
+                                               const pascaline_buffer *inputs,
+                                               size_t input_count,
+                                               const pascaline_buffer *outputs,
+                                               size_t output_count,
+                                               pascaline_counters *counters) {
+  return guarded([&] {
+    require(session, "session");
+    require(counters, "counters");
+    requireBuffers(inputs, input_count, "inputs");
+    requireBuffers(outputs, output_count, "outputs");
+    *counters = session->session->runCounted(inputs, input_count, outputs,
+                                             output_count);
+  });
+}
+
 pascaline_status pascaline_session_run_timed(
     pascaline_session *session, const pascaline_buffer *inputs,
     size_t input_count, const pascaline_buffer *outputs, size_t output_count,

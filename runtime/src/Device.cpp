@@ -110,6 +110,10 @@ shared_ptr<const Device> Device::open(const std::string &selector,
            selector.c_str());
     device = openGpu(int(strtol(&selector[4], &end, 10)), options);
   }
+  if (options.counting && !device->driver->setCounting)
+    fail(PASCALINE_UNSUPPORTED,
+         "counters are the emulator's, the device is %s; open the emulator",
+         device->reason.c_str());
   device->log("device: " + device->reason);
   return device;
 }

@@ -43,6 +43,9 @@ public:
   // In the current context.
   void memory(uint64_t &free, uint64_t &total) const;
 
+  // Whether kernels are to count what they do; then the driver can.
+  bool counts() const { return options.counting; }
+
   const std::shared_ptr<const Driver> driver;
   std::string name;
   std::string reason; // why this device was taken

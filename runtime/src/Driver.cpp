@@ -37,8 +37,13 @@ std::shared_ptr<const Driver> Driver::load(const std::string &path) {
     fail(PASCALINE_NO_DEVICE,
          "%s: has no function %s; install a driver of CUDA 9 or later",
          path.c_str(), missingRequired);
-  if (void *address = dlsym(library, "pascalineEmulatorLastError"))
-    driver->explanation = reinterpret_cast<const char *(*)()>(address);
+  auto findOurs = [&](auto &member, const char *symbol) {
+    member = reinterpret_cast<std::remove_reference_t<decltype(member)>>(
+        dlsym(library, symbol));
+  };
+  findOurs(driver->explanation, "pascalineEmulatorLastError");
+  findOurs(driver->setCounting, "pascalineEmulatorSetCounting");
+  findOurs(driver->counters, "pascalineEmulatorCounters");
   if (CUresult result = table.init(0); result != CUDA_SUCCESS)
     fail(PASCALINE_NO_DEVICE, "%s: cuInit gives %s", path.c_str(),
          driver->errorText(result).c_str());

@@ -4,7 +4,7 @@
 // Test: test/runtime/DeviceTest.cpp
 #pragma once
 
-#include "runtime/driver/cuda_driver.h"
+#include "runtime/driver/emulator.h"
 
 #include <memory>
 #include <string>
@@ -37,10 +37,13 @@ public:
   std::string errorText(CUresult result) const;
 
   const DriverTable call;
+  // The emulator's counters; null in a real driver.
+  pascalineEmulatorSetCountingFunction *setCounting = nullptr;
+  pascalineEmulatorCountersFunction *counters = nullptr;
 
 private:
   void *library; // from dlopen, or null
-  const char *(*explanation)() = nullptr;
+  pascalineEmulatorLastErrorFunction *explanation = nullptr;
 };
 
 // Where the emulator is: $PASCALINE_EMULATOR, else beside this library.

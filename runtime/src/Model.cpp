@@ -64,8 +64,12 @@ CUresult Model::loadImage(const void *image, std::string &log) {
   CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER,
                             CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
   void *values[] = {log.data(), reinterpret_cast<void *>(log.size())};
+  if (device->counts())
+    device->driver->setCounting(1);
   CUresult result =
       device->call().moduleLoadDataEx(&module, image, 2, options, values);
+  if (device->counts())
+    device->driver->setCounting(0);
   log.resize(strnlen(log.data(), log.size()));
   if (result != CUDA_SUCCESS)
     module = nullptr;

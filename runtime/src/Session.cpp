@@ -258,6 +258,8 @@ void Session::launchTimed(CUstream on, Timing &timing) {
   if (timing.launches) {
     for (size_t i = 0; i < launches.size(); ++i) {
       model->launch(program(), launches[i], bases, parameters, on, "launch", i);
+      if (timing.counters)
+        readCounters(*timing.counters);
       record(i + 1, on);
     }
   } else {
@@ -265,6 +267,40 @@ void Session::launchTimed(CUstream on, Timing &timing) {
                        [this](CUstream stream) { launchAll(stream); });
     record(1, on);
   }
+}
+
+// The emulator has done a launch when the call returns.
+void Session::readCounters(std::vector<uint64_t> &values) {
+  const char *const *names = nullptr;
+  const uint64_t *row = nullptr;
+  size_t count = device().driver->counters(&names, &row);
+  if (!row)
+    fail(PASCALINE_DRIVER_ERROR,
+         "device %s: a launch of model %s has no "
+         "counters",
+         device().name.c_str(), plan().model);
+  values.insert(values.end(), row, row + count);
+}
+
+pascaline_counters Session::runCounted(const pascaline_buffer *inputs,
+                                       size_t inputCount,
+                                       const pascaline_buffer *outputs,
+                                       size_t outputCount) {
+  if (!device().counts())
+    fail(PASCALINE_UNSUPPORTED,
+         "device %s was opened without counting; set `counting` in its options",
+         device().name.c_str());
+  counterValues.clear();
+  std::vector<double> times(program().launches.size());
+  Timing timing;
+  timing.launches = times.data();
+  timing.counters = &counterValues;
+  run(inputs, inputCount, outputs, outputCount, &timing);
+  pascaline_counters counters = {};
+  counters.count = device().driver->counters(&counters.names, nullptr);
+  counters.launch_count = times.size();
+  counters.values = counterValues.data();
+  return counters;
 }
 
 void Session::copyOutputs(const pascaline_buffer *outputs, CUstream on) {

@@ -17,6 +17,8 @@ namespace pascaline::runtime {
 struct Timing {
   double total = 0;           // microseconds
   double *launches = nullptr; // one a launch, or null: not wanted
+  // What each launch counted, one behind the other; only with `launches`.
+  std::vector<uint64_t> *counters = nullptr;
 };
 
 // What a session takes on the device, in this order.
@@ -50,6 +52,11 @@ public:
   // Runs and waits; timing may be null.
   void run(const pascaline_buffer *inputs, size_t inputCount,
            const pascaline_buffer *outputs, size_t outputCount, Timing *timing);
+  // Runs and waits. The values are this session's.
+  pascaline_counters runCounted(const pascaline_buffer *inputs,
+                                size_t inputCount,
+                                const pascaline_buffer *outputs,
+                                size_t outputCount);
   void runAsync(const pascaline_buffer *inputs, size_t inputCount,
                 const pascaline_buffer *outputs, size_t outputCount,
                 CUstream on);
@@ -88,6 +95,7 @@ private:
   void record(size_t timer, CUstream on);
   void copyOutputs(const pascaline_buffer *outputs, CUstream on);
   void readTimes(Timing &timing);
+  void readCounters(std::vector<uint64_t> &values);
 
   bool countersClean = false; // not so after a run that failed
   bool underWay = false;      // `done` was recorded and not waited for
@@ -98,6 +106,7 @@ private:
   // What launches of the present run use: of the inputs, then of the outputs.
   std::vector<CUdeviceptr> addresses;
   ParameterBlock parameters;
+  std::vector<uint64_t> counterValues;
   std::deque<Variant> variants; // one a program of the plan
   Variant *active;
   std::vector<Event> timers;

@@ -5,7 +5,7 @@
 // some with an event between any two launches for the kernels, which slows them
 // a little. On the emulator the times are the host's and say nothing about a
 // GPU; events cost nothing there, so one kind of run gives both.
-#include "tools/pascaline/Cli.h"
+#include "tools/pascaline/Counters.h"
 #include "tools/pascaline/Summary.h"
 
 #include <algorithm>
@@ -87,6 +87,11 @@ public:
     if (eachLaunch)
       kernels.push_back(std::move(times));
     return total;
+  }
+
+  void count(const Options &options, const ArtifactHandle &artifact, size_t set,
+             PendingFiles &files) {
+    countRun(options, artifact, set, session, in, out, files);
   }
 
   // One a launch: the median over the runs.
@@ -211,6 +216,7 @@ int benchCommand(int argc, char **argv) {
   Options options(argc, argv,
                   {{"--device", true},
                    {"--sanitize", false},
+                   {"--counters", false},
                    {"--shape-set", true},
                    {"--iterations", true},
                    {"--warmup", true},
@@ -218,6 +224,7 @@ int benchCommand(int argc, char **argv) {
                    {"--json", true},
                    {"--trace", true}},
                   "MODEL.pasc");
+  checkCounterOptions(options);
   bool counted = options.has("--iterations");
   size_t most = size_t(options.number("--iterations", 100, 1, 1e9));
   size_t warmup = size_t(options.number("--warmup", 3, 0, 1e9));
@@ -230,6 +237,12 @@ int benchCommand(int argc, char **argv) {
   pascaline_device_info device;
   check(pascaline_device_get_info(handle.get(), &device));
   Bench bench(artifact, set, handle);
+  PendingFiles files;
+  if (options.has("--counters")) {
+    bench.count(options, artifact, set, files);
+    files.commit();
+    return 0;
+  }
 
   Clock::time_point start = Clock::now();
   for (size_t i = 0; i < warmup; ++i) {
@@ -249,7 +262,6 @@ int benchCommand(int argc, char **argv) {
   std::vector<double> times = bench.kernelTimes();
   std::vector<KernelSummary> kernels = summarize(artifact, set, times);
   Statistics total = statisticsOf(totals);
-  PendingFiles files;
   if (const std::string *path = options.value("--json"))
     files.add(*path, asJson(artifact, set, device, total, kernels));
   if (const std::string *path = options.value("--trace"))

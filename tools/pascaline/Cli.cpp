@@ -119,8 +119,11 @@ DeviceHandle openDevice(const Options &options) {
   bool sanitizes = options.has("--sanitize");
   if (sanitizes) // which the emulator reads when it is opened
     setenv("PASCALINE_EMULATOR_SANITIZE", "1", 1);
+  pascaline_device_options chosen = {};
+  chosen.size = sizeof chosen;
+  chosen.counting = options.has("--counters");
   pascaline_device *handle;
-  check(pascaline_device_open(selector ? selector->c_str() : "auto", nullptr,
+  check(pascaline_device_open(selector ? selector->c_str() : "auto", &chosen,
                               &handle));
   DeviceHandle device(handle);
   if (sanitizes) {

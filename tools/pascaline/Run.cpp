@@ -1,7 +1,7 @@
 // Run.cpp - `pascaline run`: .npy in, one run, .npy out. All that can be
 // refused without a device is refused before one is opened, and files appear
 // only after the run.
-#include "tools/pascaline/Cli.h"
+#include "tools/pascaline/Counters.h"
 #include "tools/pascaline/Npy.h"
 
 #include <algorithm>
@@ -104,8 +104,12 @@ int runCommand(int argc, char **argv) {
                   {{"--input", true, true},
                    {"--output-dir", true},
                    {"--device", true},
-                   {"--sanitize", false}},
+                   {"--sanitize", false},
+                   {"--counters", false},
+                   {"--json", true}},
                   "MODEL.pasc");
+  if (options.has("--json") && !options.has("--counters"))
+    throw WrongUsage("--json takes what --counters counts; add --counters");
   const std::string *directory = options.value("--output-dir");
   if (!directory)
     throw WrongUsage("no --output-dir is given");
@@ -128,15 +132,18 @@ int runCommand(int argc, char **argv) {
     results.emplace_back(output.bytes);
     out.push_back({results.back().data(), output.bytes, PASCALINE_HOST});
   }
-  check(pascaline_session_run(session.get(), in.data(), in.size(), out.data(),
-                              out.size()));
+  PendingFiles files;
+  if (options.has("--counters"))
+    countRun(options, artifact, set, session, in, out, files);
+  else
+    check(pascaline_session_run(session.get(), in.data(), in.size(), out.data(),
+                                out.size()));
 
   std::error_code error;
   std::filesystem::create_directories(*directory, error);
   if (error)
     throw Failure(format("%s: cannot be created: %s", directory->c_str(),
                          error.message().c_str()));
-  PendingFiles files;
   for (size_t i = 0; i < outputs.size(); ++i)
     files.add(*directory + "/" + names[i], results[i].data(), results[i].size(),
               npyHeader(outputs[i].type, outputs[i].shape, outputs[i].rank));

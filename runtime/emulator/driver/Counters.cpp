@@ -3,7 +3,6 @@
 #include "runtime/emulator/scheduler/CounterTable.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -16,7 +15,7 @@
 namespace pascaline::emulator {
 namespace {
 
-std::atomic<bool> switchedOn{false};
+thread_local bool switchedOn = false;
 
 struct Values {
   bool valid = false;
@@ -143,9 +142,7 @@ Report *report() {
 
 } // namespace
 
-bool countingWanted() {
-  return switchedOn.load(std::memory_order_relaxed) || report();
-}
+bool countingWanted() { return switchedOn || report(); }
 
 const char *counterFileProblem() {
   Report *wanted = report();

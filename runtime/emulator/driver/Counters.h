@@ -9,7 +9,7 @@
 
 namespace pascaline::emulator {
 
-// Are modules that are loaded now to count?
+// Are modules that the calling thread loads now to count?
 bool countingWanted();
 // What is wrong with PASCALINE_EMULATOR_COUNTERS; null when nothing is.
 const char *counterFileProblem();

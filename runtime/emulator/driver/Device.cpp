@@ -1,6 +1,4 @@
 // Device.cpp - the devices: what a GTX 1080 Ti says of itself, once or often.
-=======
-// Device.cpp - the one device: what a GTX 1080 Ti says of itself.
 #include "runtime/emulator/driver/Counters.h"
 #include "runtime/emulator/driver/Injection.h"
 #include "runtime/emulator/driver/Objects.h"

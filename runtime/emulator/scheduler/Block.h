@@ -24,6 +24,9 @@
 //     the same branch, lowest line first;
 //   - a lane that a shuffle reads and that takes no part yields 0.
 //
+// A kernel that counts (Counting.h) stops its threads at more places, and a
+// shuffle without .sync knows which lanes take part.
+//
 // Barrier.cpp and Collective.cpp define the functions that generated code
 // calls, beside what they do, so that the compiler makes one function of each.
 // Threads: a runner belongs to one worker.

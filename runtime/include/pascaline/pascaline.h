@@ -214,6 +214,8 @@ typedef struct pascaline_device_options {
   size_t size; /* sizeof(pascaline_device_options) */
   pascaline_log_function log;
   void *log_user;
+  int counting; /* 1: kernels of models opened on it count what they do, for
+                   pascaline_session_run_counted; the emulator only */
 } pascaline_device_options;
 
 /* How many cards the driver has, usable or not; fails with the reason where
@@ -328,6 +330,23 @@ PASCALINE_API pascaline_status pascaline_session_run_timed(
     pascaline_session *session, const pascaline_buffer *inputs,
     size_t input_count, const pascaline_buffer *outputs, size_t output_count,
     double *total_us, double *launch_us, size_t launch_count);
+
+/* What the launches of a run did: a row of `count` values a launch. The names
+ * and their meaning are in docs/emulator.md; all are sums, so rows may be
+ * added. Strings and values belong to the session; its next counted run
+ * overwrites the values. */
+typedef struct pascaline_counters {
+  size_t count;
+  const char *const *names;
+  size_t launch_count;
+  const uint64_t *values;
+} pascaline_counters;
+
+/* Runs, waits, and counts; on a device that was opened with `counting`. */
+PASCALINE_API pascaline_status pascaline_session_run_counted(
+    pascaline_session *session, const pascaline_buffer *inputs,
+    size_t input_count, const pascaline_buffer *outputs, size_t output_count,
+    pascaline_counters *counters);
 
 #ifdef __cplusplus
 } /* extern "C" */
