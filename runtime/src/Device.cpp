@@ -110,10 +110,6 @@ shared_ptr<const Device> Device::open(const std::string &selector,
            selector.c_str());
     device = openGpu(int(strtol(&selector[4], &end, 10)), options);
   }
-  if (options.counting && !device->driver->setCounting)
-    fail(PASCALINE_UNSUPPORTED,
-         "counters are the emulator's, the device is %s; open the emulator",
-         device->reason.c_str());
   device->log("device: " + device->reason);
   return device;
 }
@@ -135,6 +131,10 @@ Device::Device(shared_ptr<const Driver> from, int ordinal, bool emulator,
   reason = emulator ? "the emulator"
                     : format("gpu %d, %s (compute capability %d.%d)", ordinal,
                              text, major, minor);
+  if (options.counting && !driver->setCounting)
+    fail(PASCALINE_UNSUPPORTED,
+         "counters are the emulator's, the device is %s; open the emulator",
+         reason.c_str());
   std::string itsName = text;
   check(call().devicePrimaryCtxRetain(&context, handle),
         "opening its primary context");

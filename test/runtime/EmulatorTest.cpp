@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <fstream>
 #include <thread>
 
 using namespace pascaline;
@@ -36,6 +37,23 @@ TEST_F(Emulator, GivesTheSum) {
   for (int i = 0; i < 300; ++i)
     ASSERT_EQ(y[i], 5 + i);
   EXPECT_EQ(floatsOf("out/deep/constant.npy")[299], 299);
+}
+
+TEST_F(Emulator, CountsARun) {
+  ToolResult result =
+      run("run add.pasc --device emulator --output-dir out --counters --json "
+          "c.json " +
+          inputs);
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(floatsOf("out/y.npy")[7], 12);
+  EXPECT_NE(result.out.find(" add: "), std::string::npos) << result.out;
+  std::ifstream file(folder / "c.json");
+  std::string json((std::istreambuf_iterator<char>(file)), {});
+  for (const char *part :
+       {"\"kind\": \"counted\"",
+        "\"launches\": 1, \"blocks\": ", "\"thread_fp32_add\": 300, ",
+        "\"global_load_bytes\": 2400, ", "\"global_store_bytes\": 1200, "})
+    EXPECT_NE(json.find(part), std::string::npos) << part << json;
 }
 
 TEST_F(Emulator, WritesOddOutputNamesByNumber) {

@@ -10,6 +10,25 @@ using namespace pascaline::testing;
 
 namespace {
 
+// A real driver has no counters.
+TEST_F(RunTest, CountsOnTheEmulatorOnly) {
+  openAll();
+  pascaline_counters counters;
+  EXPECT_EQ(pascaline_session_run_counted(session, in.data(), 2, out.data(), 2,
+                                          &counters),
+            PASCALINE_UNSUPPORTED);
+  EXPECT_STREQ(pascaline_last_error(),
+               "device Fake 1080 was opened without counting; set `counting` "
+               "in its options");
+  pascaline_device_options options = {};
+  options.counting = 1;
+  EXPECT_EQ(runtime::guarded([&] { fakeDevice(fake, false, 0, options); }),
+            PASCALINE_UNSUPPORTED);
+  EXPECT_STREQ(pascaline_last_error(),
+               "counters are the emulator's, the device is gpu 0, Fake 1080 "
+               "(compute capability 6.1); open the emulator");
+}
+
 TEST_F(RunTest, GivesTheSum) {
   openAll();
   ASSERT_EQ(run(session), PASCALINE_OK) << pascaline_last_error();
