@@ -179,7 +179,7 @@ TranslatedModule::create(std::string_view ptx, std::string *log,
   // The rest is translated to be checked.
   Unit rest;
   if (!layOutRest(*made->source, reached, rest.layout, diagnostic) ||
-      !translate(*made->source, rest, diagnostic))
+      !translate(*made->source, rest, /*count=*/false, diagnostic))
     return refuse();
   if (kind)
     *kind = ErrorKind::None;
