@@ -130,12 +130,44 @@ def FormLaunches : Pass<"pascaline-form-launches", "::mlir::ModuleOp"> {
     "::mlir::cf::ControlFlowDialect"];
 }
 
+def PlaceConcats : Pass<"pascaline-place-concats", "::mlir::ModuleOp"> {
+  let summary = "Write a concat's operands where its result lies";
+  let description = [{
+    A launch that only joins its operands goes; what makes them writes into
+    slices of the result. A concat whose operands begin another one, as in dense
+    blocks, becomes a slice of that. It is done where no more memory lives for
+    it, in the best order of launches that is found either way.
+    ```mlir
+    plan.launch @k(%x, %a)
+    plan.launch @k(%x, %b)
+    plan.launch @concat(%a, %b, %y) {joins}
+    // becomes
+    %a = plan.view %y {start = 0, bytes = 512}
+    plan.launch @k(%x, %a)
+    %b = plan.view %y {start = 512, bytes = 512}
+    plan.launch @k(%x, %b)
+    ```
+  }];
+  let statistics = [Statistic<"numPlaced", "placed", "concats without a kernel">];
+}
+
+def OrderLaunches : Pass<"pascaline-order-launches", "::mlir::ModuleOp"> {
+  let summary = "Run launches in an order that needs a smaller arena";
+  let description = [{
+    The order stays where no smaller arena is found.
+  }];
+  let statistics = [Statistic<"numMoved", "moved", "launches at another place">];
+}
+
 def PlanMemory : Pass<"pascaline-plan-memory", "::mlir::ModuleOp"> {
   let summary = "Give every buffer its place in weights, arena or counters";
   let description = [{
-    Buffers of the arena that never live together may share bytes.
+    Buffers of the arena that never live together may share bytes, and a result
+    may take the place of an operand that its kernel reads in step and nothing
+    reads after.
   }];
   let statistics = [
+    Statistic<"numReplaced", "replaced", "results in an operand's place">,
     Statistic<"arenaBytes", "arena-bytes", "bytes of the arena">,
     Statistic<"lowerBound", "lower-bound", "largest sum of live bytes">];
 }

@@ -36,6 +36,7 @@ std::vector<std::string> optionalPasses(bool storeHalf) {
   buildGraphPipeline(pm, choice);
   if (storeHalf)
     buildHalfPipeline(pm, choice, "");
+  buildPlanPipeline(pm, choice, /*chip=*/"");
   return choice.names();
 }
 
@@ -81,11 +82,16 @@ void buildHalfPipeline(OpPassManager &pm, PassChoice &choice,
   choice.addOptional(pm, createCSEPass());
 }
 
-void buildPlanPipeline(OpPassManager &pm, const std::string &chip) {
+void buildPlanPipeline(OpPassManager &pm, PassChoice &choice,
+                       const std::string &chip) {
   // Groups become kernels and launches over buffers.
   FormLaunchesOptions options;
   options.chip = chip;
   pm.addPass(createFormLaunches(options));
+  // What concats join is written where it ends up, and launches run in an order
+  // that needs little memory: both before anything has a place.
+  choice.addOptional(pm, createPlaceConcats());
+  choice.addOptional(pm, createOrderLaunches());
   // Buffers get their places: weights, and an arena shared by lifetimes.
   pm.addPass(createPlanMemory());
 }

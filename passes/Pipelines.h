@@ -59,7 +59,8 @@ std::string checkSkippedPasses(llvm::ArrayRef<std::string> names,
                                bool storeHalf);
 
 /// Fused graph to plan; on the module.
-void buildPlanPipeline(mlir::OpPassManager &pm, const std::string &chip);
+void buildPlanPipeline(mlir::OpPassManager &pm, PassChoice &choice,
+                       const std::string &chip);
 
 /// A kernel as generated to the llvm dialect; on the module inside a
 /// plan.kernel.

@@ -9,7 +9,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-PARTS=(format layers pass-tests alone lit unit cuda slice counters ops refusals package check calibrate conformance fuzz models)
+PARTS=(format layers pass-tests alone lit unit cuda slice counters ops memory report refusals package check calibrate conformance fuzz models)
 RESULTS=build/test-results
 PYTHON=build/venv/bin/python
 
@@ -79,7 +79,7 @@ run_part() {
   ops | conformance)
     PASCALINE_EMULATOR_SANITIZE=1 suite "$1" "$RESULTS/$1.json" \
       "$PYTHON" "test/e2e/$1.py" --json "$RESULTS/$1.json" ;;
-  slice | counters | refusals | package | check | calibrate)
+  slice | counters | memory | report | refusals | package | check | calibrate)
     suite "$1" "$RESULTS/$1.json" "$PYTHON" "test/e2e/$1.py" --json "$RESULTS/$1.json" ;;
   cuda)
     suite cuda "$RESULTS/cuda.json" "$PYTHON" test/emulator/cuda/run.py --json "$RESULTS/cuda.json"

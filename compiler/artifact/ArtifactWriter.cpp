@@ -94,21 +94,22 @@ void buildPlan(Builder &builder, const ArtifactContents &contents) {
   OffsetVector<fb::Program> alternatives;
   for (const Program &program : contents.alternatives) {
     BuiltProgram built(builder, program);
-    alternatives.push_back(
-        fb::CreateProgram(builder, built.inputs, built.outputs, built.buffers,
-                          built.launches, built.init, program.arenaBytes,
-                          program.counterBytes, program.lowerBoundBytes));
+    alternatives.push_back(fb::CreateProgram(
+        builder, built.inputs, built.outputs, built.buffers, built.launches,
+        built.init, program.arenaBytes, program.counterBytes,
+        program.lowerBoundBytes, program.onnxOrderBytes));
   }
   // Absent, not empty: an artifact of one shape set has nothing of this.
   auto alternativeVector =
       alternatives.empty() ? 0 : builder.CreateVector(alternatives);
-  builder.Finish(
-      fb::CreatePlan(builder, model, producer, chip, first.inputs,
-                     first.outputs, first.buffers, kernelVector, first.launches,
-                     first.init, contents.arenaBytes, contents.weightsBytes,
-                     contents.counterBytes, contents.lowerBoundBytes,
-                     /*extents=*/0, /*regions=*/0, alternativeVector),
-      fb::PlanIdentifier());
+  builder.Finish(fb::CreatePlan(builder, model, producer, chip, first.inputs,
+                                first.outputs, first.buffers, kernelVector,
+                                first.launches, first.init, contents.arenaBytes,
+                                contents.weightsBytes, contents.counterBytes,
+                                contents.lowerBoundBytes,
+                                /*extents=*/0, /*regions=*/0, alternativeVector,
+                                contents.onnxOrderBytes),
+                 fb::PlanIdentifier());
 }
 
 // FlatBuffers has no error for a buffer that grows too large, so that is seen

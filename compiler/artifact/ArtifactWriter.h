@@ -85,6 +85,7 @@ struct Program {
   uint64_t arenaBytes = 0;
   uint64_t counterBytes = 0;
   uint64_t lowerBoundBytes = 0;
+  uint64_t onnxOrderBytes = 0;
 };
 
 } // namespace artifact

@@ -90,6 +90,7 @@ public:
     contents.arenaBytes = *program.getArenaBytes();
     contents.counterBytes = *program.getCounterBytes();
     contents.lowerBoundBytes = *program.getLowerBound();
+    contents.onnxOrderBytes = program.getOnnxOrderBytes().value_or(0);
     for (Operation &op : program.getBody().front()) {
       if (auto buffer = dyn_cast<plan::BufferOp>(op)) {
         if (failed(addBuffer(buffer)))
@@ -97,8 +98,9 @@ public:
       } else if (auto launch = dyn_cast<plan::LaunchOp>(op)) {
         if (failed(addLaunch(launch)))
           return failure();
-      } else if (failed(addTensors(cast<plan::ReturnOp>(op)))) {
-        return failure();
+      } else if (auto results = dyn_cast<plan::ReturnOp>(op)) {
+        if (failed(addTensors(results)))
+          return failure();
       }
     }
     return success();
@@ -156,9 +158,11 @@ private:
     artifact::Launch launch;
     launch.kernel = kernels.at(op.getKernelAttr().getAttr());
     llvm::copy(op.getGrid(), launch.grid);
-    for (Value buffer : op.getBuffers())
-      launch.arguments.push_back(
-          artifact::Argument::ofBuffer(buffers.lookup(buffer)));
+    for (Value buffer : op.getBuffers()) {
+      plan::BufferRange range = plan::rangeOf(buffer);
+      launch.arguments.push_back(artifact::Argument::ofBuffer(
+          buffers.lookup(range.buffer.getBuffer()), range.start));
+    }
     for (StringAttr node : op.getNodes().getAsRange<StringAttr>()) {
       if (failed(checkName(op, node)))
         return failure();

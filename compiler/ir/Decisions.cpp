@@ -26,6 +26,8 @@ llvm::StringRef topicName(Topic topic) {
     return "precision";
   case Topic::Layout:
     return "layout";
+  case Topic::Memory:
+    return "memory";
   }
   llvm_unreachable("every topic is above");
 }

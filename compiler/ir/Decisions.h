@@ -52,6 +52,7 @@ enum class Topic {
   Fusion,    ///< "not fused" with another node
   Precision, ///< "f16", "f32": how the node's result is stored
   Layout, ///< how the node's result lies in memory, or a conversion that stays
+  Memory, ///< "in place", "copied": where the result lies
 };
 
 /// "fate", "fusion", ...

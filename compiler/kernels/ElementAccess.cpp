@@ -3,8 +3,8 @@
 // Elements that lie side by side at an aligned place become one access of up
 // to 128 bits. f16 is converted on the way in and out and bf16 by integer
 // arithmetic, since sm_61 has no arithmetic worth using on either; bool is a
-// byte in memory and i1 in registers. Nobody writes an operand while a kernel
-// runs, so loads are read-only ones (ld.global.nc).
+// byte in memory and i1 in registers. Loads become read-only ones
+// (ld.global.nc) where the parameter is: no result lies in its place.
 
 #include "compiler/ir/Types.h"
 #include "compiler/kernels/ExpressionEmitter.h"

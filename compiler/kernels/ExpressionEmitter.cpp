@@ -333,13 +333,16 @@ SmallVector<Value> ExpressionEmitter::compute(Value value,
 //--------------------------------------------------------------===//
 
 void ExpressionEmitter::storeResults(ArrayRef<TensorIndex> at) {
-  for (auto [pointer, value] :
-       llvm::zip(outputs, group.getYield().getValues())) {
-    SmallVector<AffineIndex> places;
-    for (TensorIndex index : at)
-      places.push_back(flat(index));
-    store(pointer, elementOf(value), places, evaluate(value, at));
-  }
+  SmallVector<AffineIndex> places;
+  for (TensorIndex index : at)
+    places.push_back(flat(index));
+  // All loads before the first store, which may lie in an operand's place.
+  SmallVector<SmallVector<Value>> values;
+  for (Value value : group.getYield().getValues())
+    values.push_back(evaluate(value, at));
+  for (auto [pointer, value, elements] :
+       llvm::zip(outputs, group.getYield().getValues(), values))
+    store(pointer, elementOf(value), places, elements);
 }
 
 void ExpressionEmitter::storeResults(ArrayRef<TensorIndex> at,

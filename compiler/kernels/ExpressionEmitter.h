@@ -85,7 +85,7 @@ public:
                          llvm::ArrayRef<mlir::Value> elements);
 
   /// Stores the results of a group without anchor at indices of their common
-  /// shape.
+  /// shape, after all loads.
   void storeResults(llvm::ArrayRef<TensorIndex> at);
 
   /// Loads and stores of elements of a buffer, widest access first; in and out

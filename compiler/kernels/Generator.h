@@ -26,6 +26,10 @@ struct KernelArgument {
   /// For an Input that is a constant: how the kernel wants its bytes laid out.
   /// Set only where the operand is a constant.
   std::optional<WeightPacking> packing;
+  /// For an Input: a result of the group that may lie in its place, since the
+  /// thread that stores an element of the result is the one that reads the
+  /// element there, and has read all it will before it stores.
+  std::optional<unsigned> replacedBy;
 };
 
 struct GeneratedKernel {

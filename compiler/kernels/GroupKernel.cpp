@@ -48,26 +48,85 @@ int64_t countBytes(FusedOp group) {
   return bytes;
 }
 
+/// Whether every element that the body reads of an operand is the one at the
+/// result's own place: nothing between moves, repeats or drops elements.
+static bool isReadInPlace(BlockArgument argument) {
+  int64_t count = countElements(argument);
+  SmallVector<Value> pending = {argument};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!pending.empty())
+    for (Operation *user : pending.pop_back_val().getUsers()) {
+      if (isa<YieldOp>(user) || !seen.insert(user).second)
+        continue;
+      if (!isa<ScalarOpInterface, ReshapeOp>(user) ||
+          countElements(user->getResult(0)) != count)
+        return false;
+      pending.push_back(user->getResult(0));
+    }
+  return true;
+}
+
+/// The first result of as many bytes as the operand that no operand before has.
+static std::optional<unsigned>
+resultInPlaceOf(FusedOp group, unsigned operand,
+                ArrayRef<KernelArgument> arguments) {
+  BlockArgument argument = group.getBody().front().getArgument(operand);
+  if (!isReadInPlace(argument))
+    return std::nullopt;
+  auto type = cast<RankedTensorType>(argument.getType());
+  for (auto [i, result] : llvm::enumerate(group.getOutputs())) {
+    auto other = cast<RankedTensorType>(result.getType());
+    bool fits = other.getNumElements() == type.getNumElements() &&
+                elementBytes(other.getElementType()) ==
+                    elementBytes(type.getElementType());
+    bool isTaken = llvm::any_of(arguments, [&](const KernelArgument &before) {
+      return before.replacedBy == unsigned(i);
+    });
+    if (fits && !isTaken)
+      return i;
+  }
+  return std::nullopt;
+}
+
 static SmallVector<KernelArgument>
 argumentsOf(FusedOp group, const GroupKernel::Extras &extras) {
   SmallVector<KernelArgument> arguments;
   for (unsigned i = 0; i < group.getInputs().size(); ++i)
-    if (ExpressionEmitter::needsPointer(group, i))
-      arguments.push_back({KernelArgument::Input, i, std::nullopt});
+    if (ExpressionEmitter::needsPointer(group, i)) {
+      KernelArgument argument{KernelArgument::Input, i, std::nullopt,
+                              std::nullopt};
+      if (extras.storesInPlace)
+        argument.replacedBy = resultInPlaceOf(group, i, arguments);
+      arguments.push_back(argument);
+    }
   for (unsigned i = 0; i < group.getOutputs().size(); ++i)
-    arguments.push_back({KernelArgument::Output, i, std::nullopt});
+    arguments.push_back(
+        {KernelArgument::Output, i, std::nullopt, std::nullopt});
   if (extras.workspaceBytes)
-    arguments.push_back({KernelArgument::Workspace, 0, std::nullopt});
+    arguments.push_back(
+        {KernelArgument::Workspace, 0, std::nullopt, std::nullopt});
   if (extras.counterWords)
-    arguments.push_back({KernelArgument::Counters, 0, std::nullopt});
+    arguments.push_back(
+        {KernelArgument::Counters, 0, std::nullopt, std::nullopt});
   return arguments;
 }
 
 static SmallVector<KernelParameter>
 parametersOf(ArrayRef<KernelArgument> arguments) {
   SmallVector<KernelParameter> parameters;
-  for (const KernelArgument &argument : arguments)
-    parameters.push_back({argument.kind == KernelArgument::Input});
+  auto isReplacing = [&](const KernelArgument &result) {
+    return result.kind == KernelArgument::Output &&
+           llvm::any_of(arguments, [&](const KernelArgument &other) {
+             return other.replacedBy == result.index;
+           });
+  };
+  for (const KernelArgument &argument : arguments) {
+    bool isAlone = !argument.replacedBy && !isReplacing(argument);
+    KernelParameter parameter;
+    parameter.readOnly = argument.kind == KernelArgument::Input && isAlone;
+    parameter.isAlone = isAlone;
+    parameters.push_back(parameter);
+  }
   return parameters;
 }
 

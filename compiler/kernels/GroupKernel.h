@@ -29,12 +29,15 @@ public:
   struct Extras {
     int64_t minBlocks = 0; ///< as KernelBuilder's
     int64_t workspaceBytes = 0, counterWords = 0;
+    /// Each thread reads elements of the group's shape where it stores results,
+    /// before it stores any: operands read at no other place are replaceable.
+    bool storesInPlace = false;
   };
 
   /// Starts the entry with `threads` threads a block: one pointer for each
   /// operand that the body reads, then one for each result, then workspace and
   /// counters where they have a size.
-  GroupKernel(FusedOp group, int64_t threads, Extras extras = {0, 0, 0});
+  GroupKernel(FusedOp group, int64_t threads, Extras extras = {0, 0, 0, false});
 
   KernelBuilder &builder() { return kernel; }
   ExpressionEmitter &emitter() { return values; }

@@ -35,8 +35,9 @@ KernelBuilder::KernelBuilder(Location loc, StringRef name, int64_t threads,
     function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
                       getI32IntegerAttr(minBlocks));
   for (auto [i, parameter] : llvm::enumerate(parameters)) {
-    function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
-                        getUnitAttr());
+    if (parameter.isAlone)
+      function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
+                          getUnitAttr());
     function.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
                         getI64IntegerAttr(parameter.align));
     if (parameter.readOnly)

@@ -6,8 +6,9 @@
 //
 //   - indices are i32 and count elements; 64 bits appear only in addresses
 //     (tensors have fewer than 2^31 elements);
-//   - each parameter is a pointer to global memory that aliases no other one;
-//     what a kernel only reads is read-only, so ptxas may use ld.global.nc;
+//   - each parameter is a pointer to global memory that aliases no other one,
+//     unless it says so; what a kernel only reads is read-only, so ptxas may
+//     use ld.global.nc;
 //   - globals are named after the entry, so kernels can share a PTX module.
 //
 // Integer helpers fold constants, so generators need no special cases for
@@ -26,7 +27,8 @@ namespace pascaline {
 /// A pointer parameter of an entry.
 struct KernelParameter {
   bool readOnly = true;
-  int64_t align = 16; ///< bytes; what the planner guarantees for the buffer
+  int64_t align = 16;  ///< bytes; what the planner guarantees for the buffer
+  bool isAlone = true; ///< no other parameter has any of its bytes
 };
 
 enum class Cached {

@@ -43,7 +43,9 @@ FailureOr<GeneratedKernel> generatePointwise(FusedOp group, const Chip &chip) {
   int64_t vectors = count / width;
   int64_t blocks = llvm::divideCeil(vectors, kThreads);
 
-  GroupKernel kernel(group, kThreads);
+  GroupKernel::Extras extras;
+  extras.storesInPlace = true;
+  GroupKernel kernel(group, kThreads, extras);
   AffineIndex first = kernel.flatThread(vectors) * width;
   std::vector<TensorIndex> at;
   for (int64_t w = 0; w < width; ++w)

@@ -183,9 +183,13 @@ void Epilogue::resize(size_t count) {
 void Epilogue::recordRefusals() {
   llvm::SmallPtrSet<Operation *, 32> inside(members.begin(), members.end());
   for (auto [reader, reason] : refused)
-    for (Value operand : reader->getOperands())
-      if (inside.contains(operand.getDefiningOp()))
+    for (Value operand : reader->getOperands()) {
+      Value made = operand;
+      while (auto reshape = made.getDefiningOp<ReshapeOp>())
+        made = reshape.getX();
+      if (inside.contains(made.getDefiningOp()))
         recordRefusal(reader, operand, reason);
+    }
 }
 
 struct FuseEpilogue : impl::FuseEpilogueBase<FuseEpilogue> {

@@ -30,6 +30,7 @@
 #include "compiler/ir/plan/PlanDialect.h"
 #include "compiler/kernels/Generator.h"
 #include "compiler/target/Chip.h"
+#include "passes/plan/MemoryModel.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
@@ -85,6 +86,55 @@ void renameKernel(GeneratedKernel &kernel, StringRef name) {
     SymbolTable::setSymbolName(&op, renamed);
   }
   kernel.entry = name.str();
+}
+
+/// The value behind a cast that loses nothing, as between half storage and
+/// float arithmetic.
+Value behindWidening(Value value) {
+  auto cast = value.getDefiningOp<CastOp>();
+  if (!cast)
+    return value;
+  auto from = dyn_cast<FloatType>(cast.getX().getType().getElementType());
+  auto to = dyn_cast<FloatType>(cast.getY().getType().getElementType());
+  return from && to && to.isF32() && from.getWidth() < to.getWidth()
+             ? Value(cast.getX())
+             : value;
+}
+
+/// Whether a group only copies its operands one after the other: a concat
+/// along the outermost dimension that has an extent. Casts to float and back
+/// change nothing.
+bool joinsItsOperands(FusedOp group) {
+  auto concat = dyn_cast_or_null<ConcatOp>(group.getAnchor());
+  Block &body = group.getBody().front();
+  if (!concat || group.getNumResults() != 1 ||
+      concat.getInputs().size() != body.getNumArguments())
+    return false;
+  Value result = group.getYield().getOperand(0);
+  if (auto cast = result.getDefiningOp<CastOp>())
+    result = cast.getX();
+  if (result != concat.getY())
+    return false;
+  auto type = cast<RankedTensorType>(group.getOutputs()[0].getType());
+  for (auto [operand, argument] :
+       llvm::zip_equal(concat.getInputs(), body.getArguments()))
+    if (behindWidening(operand) != argument ||
+        cast<RankedTensorType>(argument.getType()).getElementType() !=
+            type.getElementType())
+      return false;
+  return llvm::all_of(type.getShape().take_front(concat.getAxis()),
+                      [](int64_t extent) { return extent == 1; });
+}
+
+/// Positions among a kernel's arguments, for a launch's `replaceable`.
+SmallVector<int32_t> replaceablePairs(const GeneratedKernel &kernel) {
+  SmallVector<int32_t> pairs;
+  for (auto [i, argument] : llvm::enumerate(kernel.arguments))
+    for (auto [j, result] : llvm::enumerate(kernel.arguments))
+      if (argument.replacedBy && result.kind == KernelArgument::Output &&
+          result.index == *argument.replacedBy)
+        pairs.append({int32_t(i), int32_t(j)});
+  return pairs;
 }
 
 class LaunchBuilder {
@@ -183,32 +233,40 @@ void LaunchBuilder::launch(FusedOp group, const GeneratedKernel &kernel) {
   }
   SmallVector<Value> operands;
   SmallVector<int32_t> access;
+  SmallVector<Type> types;
   for (const KernelArgument &argument : kernel.arguments) {
     switch (argument.kind) {
     case KernelArgument::Input:
       operands.push_back(bufferOf(group.getInputs()[argument.index], argument));
       access.push_back(static_cast<int32_t>(plan::Access::read));
+      types.push_back(group.getInputs()[argument.index].getType());
       break;
     case KernelArgument::Output:
       operands.push_back(buffers.lookup(group.getOutputs()[argument.index]));
       access.push_back(static_cast<int32_t>(plan::Access::write));
+      types.push_back(group.getOutputs()[argument.index].getType());
       break;
     case KernelArgument::Workspace:
       operands.push_back(makeBuffer(group.getLoc(), plan::BufferKind::arena,
                                     kernel.workspaceBytes));
       access.push_back(static_cast<int32_t>(plan::Access::scratch));
+      types.push_back(builder.getNoneType());
       break;
     case KernelArgument::Counters:
       operands.push_back(makeBuffer(group.getLoc(), plan::BufferKind::counters,
                                     kernel.counterWords * 4));
       access.push_back(static_cast<int32_t>(plan::Access::scratch));
+      types.push_back(builder.getNoneType());
       break;
     }
   }
-  builder.create<plan::LaunchOp>(group.getLoc(), kernel.entry,
-                                 ArrayRef<int64_t>(kernel.grid), access,
-                                 builder.getStrArrayAttr(nodeNames(group)),
-                                 kernel.flops, kernel.bytes, isInit, operands);
+  auto launch = builder.create<plan::LaunchOp>(
+      group.getLoc(), kernel.entry, ArrayRef<int64_t>(kernel.grid), access,
+      builder.getStrArrayAttr(nodeNames(group)), kernel.flops, kernel.bytes,
+      isInit, joinsItsOperands(group), DenseI32ArrayAttr(),
+      builder.getTypeArrayAttr(types), operands);
+  if (SmallVector<int32_t> pairs = replaceablePairs(kernel); !pairs.empty())
+    launch.setReplaceable(pairs);
 }
 
 void LaunchBuilder::build(const llvm::StringMap<GeneratedKernel *> &kernels) {
@@ -243,6 +301,15 @@ struct Kernels {
   llvm::StringMap<GeneratedKernel *> byKey;
 };
 
+/// What the arena needs in the order of the launches, which is the model's
+/// here, with nothing shared.
+int64_t needAsItStands(plan::ProgramOp program) {
+  MemoryModel model(program);
+  for (MemoryModel::Launch &launch : model.launches)
+    launch.replaceable.clear();
+  return largestLiveSum(model, ownOrder(model));
+}
+
 struct FormLaunches : impl::FormLaunchesBase<FormLaunches> {
   using FormLaunchesBase::FormLaunchesBase;
 
@@ -268,6 +335,7 @@ struct FormLaunches : impl::FormLaunchesBase<FormLaunches> {
     for (func::FuncOp function : functions) {
       plan::ProgramOp program = makeProgram(function);
       LaunchBuilder(function, program).build(kernels.byKey);
+      program.setOnnxOrderBytes(needAsItStands(program));
       numLaunches +=
           llvm::range_size(program.getBody().front().getOps<plan::LaunchOp>());
       first = first ? first : program;
@@ -337,7 +405,8 @@ private:
         builder.getTypeArrayAttr(type.getInputs()),
         builder.getStrArrayAttr(outputNames),
         builder.getTypeArrayAttr(type.getResults()), IntegerAttr(),
-        IntegerAttr(), IntegerAttr(), IntegerAttr(), IntegerAttr());
+        IntegerAttr(), IntegerAttr(), IntegerAttr(), IntegerAttr(),
+        IntegerAttr());
     program.getBody().emplaceBlock();
     return program;
   }

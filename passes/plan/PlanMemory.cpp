@@ -4,17 +4,17 @@
 // programs of the module. A session's
 // arena is shared: an arena buffer lives from the launch that writes it to
 // the last one that reads it, and buffers that never live together may have
-// the same bytes (ArenaPlanner.h). Counters are never shared: a kernel finds
-// its own zero because it left them zero.
+// the same bytes (ArenaPlanner.h). A pointwise result takes the place of an
+// operand that dies with it (MemoryModel.h). Counters are never shared: a
+// kernel finds its own zero because it left them zero.
 //
 // Test: test/passes/plan/plan-memory.mlir
 
 #include "passes/Passes.h"
 
-#include "compiler/ir/plan/PlanDialect.h"
-#include "passes/plan/ArenaPlanner.h"
+#include "passes/plan/MemoryModel.h"
 
-#include "mlir/IR/Builders.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 
@@ -24,15 +24,12 @@ namespace pascaline {
 
 namespace {
 
-// cuMemAlloc's alignment, so that every buffer can be read 128 bits at a time.
-constexpr int64_t kAlignment = 256;
-
 // Hands out ranges one after the other.
 class Bump {
 public:
   int64_t take(int64_t bytes) {
     int64_t offset = end;
-    end += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    end += llvm::alignTo(bytes, kArenaAlignment);
     return offset;
   }
   int64_t size() const { return end; }
@@ -62,56 +59,36 @@ private:
   }
 
   void plan(plan::ProgramOp program) {
-    Block &body = program.getBody().front();
-    llvm::DenseMap<Operation *, int64_t> steps;
-    for (Operation &op : body)
-      if (isa<plan::LaunchOp, plan::ReturnOp>(op))
-        steps.try_emplace(&op, steps.size());
-
     Bump counters;
-    std::vector<ArenaBuffer> lives;
-    SmallVector<plan::BufferOp> arena;
-    for (auto buffer : body.getOps<plan::BufferOp>()) {
-      int64_t bytes = buffer.getBytes();
+    for (auto buffer : program.getBody().front().getOps<plan::BufferOp>()) {
       switch (buffer.getKind()) {
       case plan::BufferKind::input:
       case plan::BufferKind::output:
+      case plan::BufferKind::arena: // below
         buffer.setOffset(0);
         break;
       case plan::BufferKind::weights:
         buffer.setOffset(placeWeights(buffer));
         break;
       case plan::BufferKind::init:
-        buffer.setOffset(init.take(bytes));
+        buffer.setOffset(init.take(buffer.getBytes()));
         break;
       case plan::BufferKind::counters:
-        buffer.setOffset(counters.take(bytes));
+        buffer.setOffset(counters.take(buffer.getBytes()));
         break;
-      case plan::BufferKind::arena: {
-        ArenaBuffer life{bytes, static_cast<int64_t>(steps.size()), -1};
-        for (Operation *user : buffer.getBuffer().getUsers()) {
-          life.first = std::min(life.first, steps.lookup(user));
-          life.last = std::max(life.last, steps.lookup(user));
-        }
-        if (life.last < 0) {
-          buffer.setOffset(0); // nothing uses it
-          break;
-        }
-        lives.push_back(life);
-        arena.push_back(buffer);
-        break;
-      }
       }
     }
-
-    ArenaPlan planned = planArena(lives, kAlignment);
-    for (auto [buffer, life] : llvm::zip(arena, lives))
-      buffer.setOffset(life.offset);
-    program.setArenaBytes(planned.bytes);
-    program.setLowerBound(planned.lowerBound);
+    MemoryModel model(program);
+    ArenaLayout arena = layOutArena(model, ownOrder(model));
+    for (auto [unit, offset] : llvm::zip(model.units, arena.offsets))
+      if (unit.bytes)
+        unit.buffer.setOffset(offset);
+    program.setArenaBytes(arena.bytes);
+    program.setLowerBound(arena.lowerBound);
     program.setCounterBytes(counters.size());
-    arenaBytes += planned.bytes;
-    lowerBound += planned.lowerBound;
+    arenaBytes += arena.bytes;
+    lowerBound += arena.lowerBound;
+    numReplaced += arena.numReplaced;
   }
 
   Bump weights, init;

@@ -27,7 +27,7 @@ inline pascaline_memory memoryOf(const Plan &plan,
                                  const SessionLayout &layout) {
   return {plan.weightsBytes,   layout.arenaBytes,      layout.counterBytes,
           layout.stagingBytes, layout.lowerBoundBytes, plan.weightsBytes,
-          layout.total()};
+          layout.total(),      layout.onnxOrderBytes};
 }
 
 } // namespace pascaline::runtime

@@ -74,6 +74,7 @@ struct Program {
   uint64_t arenaBytes;
   uint64_t counterBytes;
   uint64_t lowerBoundBytes;
+  uint64_t onnxOrderBytes;
   uint64_t
       stagingBytes; // of all buffers of kind input and output, each aligned
 };

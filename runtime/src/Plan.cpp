@@ -96,6 +96,7 @@ private:
     program.arenaBytes = source.arena_bytes();
     program.counterBytes = source.counter_bytes();
     program.lowerBoundBytes = source.lower_bound_bytes();
+    program.onnxOrderBytes = source.onnx_order_bytes();
     reader.limit(program.arenaBytes, kMaxDeviceBytes, "bytes of arena");
     reader.limit(program.counterBytes, kMaxDeviceBytes, "bytes of counters");
     readProgram({*source.inputs(), *source.outputs(), *source.buffers(),

@@ -30,7 +30,7 @@ Session::open(std::shared_ptr<const Model> model,
 
 SessionLayout layoutOf(const Program &program) {
   return {program.counterBytes, program.arenaBytes, program.stagingBytes,
-          program.lowerBoundBytes};
+          program.lowerBoundBytes, program.onnxOrderBytes};
 }
 
 SessionLayout sessionLayout(const Plan &plan) {
@@ -42,6 +42,7 @@ SessionLayout sessionLayout(const Plan &plan) {
     most.stagingBytes = std::max(most.stagingBytes, other.stagingBytes);
     most.lowerBoundBytes =
         std::max(most.lowerBoundBytes, other.lowerBoundBytes);
+    most.onnxOrderBytes = std::max(most.onnxOrderBytes, other.onnxOrderBytes);
   }
   return most;
 }

@@ -24,7 +24,7 @@ struct Timing {
 // What a session takes on the device, in this order.
 struct SessionLayout {
   uint64_t counterBytes, arenaBytes, stagingBytes;
-  uint64_t lowerBoundBytes; // of the arena
+  uint64_t lowerBoundBytes, onnxOrderBytes; // of the arena
   uint64_t total() const {
     return aligned(counterBytes) + aligned(arenaBytes) + stagingBytes;
   }

@@ -87,7 +87,23 @@ KernelRun compileGroup(const std::string &text) {
   return std::move(c.run);
 }
 
-KernelRun runGroup(const std::string &text, const std::vector<Bytes> &inputs) {
+/// Gives results the pointers of the operands that they may replace; false
+/// where there are none.
+static bool replace(llvm::ArrayRef<KernelArgument> arguments,
+                    std::vector<CUdeviceptr> &pointers) {
+  bool any = false;
+  for (auto [i, argument] : llvm::enumerate(arguments))
+    for (auto [j, result] : llvm::enumerate(arguments))
+      if (argument.replacedBy && result.kind == KernelArgument::Output &&
+          result.index == *argument.replacedBy) {
+        pointers[j] = pointers[i];
+        any = true;
+      }
+  return any;
+}
+
+KernelRun runGroup(const std::string &text, const std::vector<Bytes> &inputs,
+                   bool inPlace) {
   Compiled c;
   compile(c, text);
   if (!c.run.error.empty())
@@ -132,10 +148,14 @@ KernelRun runGroup(const std::string &text, const std::vector<Bytes> &inputs) {
   std::vector<CUdeviceptr> pointers;
   for (const Bytes &buffer : buffers)
     pointers.push_back(device.uploadBytes(buffer));
-  c.run.error =
-      device.run(c.run.ptx, c.run.entry, c.run.grid, c.run.block[0], pointers);
+  std::vector<CUdeviceptr> places = pointers;
+  if (inPlace && !replace(c.kernel.arguments, places))
+    c.run.error = "no result may lie in an operand's place";
+  else
+    c.run.error =
+        device.run(c.run.ptx, c.run.entry, c.run.grid, c.run.block[0], places);
   for (size_t i : results) {
-    device.downloadBytes(pointers[i], buffers[i]);
+    device.downloadBytes(places[i], buffers[i]);
     c.run.outputs.push_back(std::move(buffers[i]));
   }
   for (CUdeviceptr pointer : pointers)

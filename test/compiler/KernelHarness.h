@@ -37,8 +37,11 @@ struct KernelRun {
 /// Generates and compiles alone.
 KernelRun compileGroup(const std::string &text);
 
-/// Also runs it. Operands are checked against their types' sizes.
-KernelRun runGroup(const std::string &text, const std::vector<Bytes> &inputs);
+/// Also runs it. Operands are checked against their types' sizes. In place,
+/// results lie where the kernel says that they may lie in an operand's place,
+/// which is an error where it says so of none.
+KernelRun runGroup(const std::string &text, const std::vector<Bytes> &inputs,
+                   bool inPlace = false);
 
 /// A group of one op over its operands, as text: `results` from `operands` by
 /// `body`, which names the block arguments %0, %1, ... and ends with the yield.

@@ -37,6 +37,47 @@ TEST(Pointwise, MovesFourElementsAtATime) {
   EXPECT_EQ(run.ptx.find(".local"), std::string::npos);
 }
 
+// Both results read both operands, and each lies where one of them was: all
+// loads must come before the first store.
+TEST(Pointwise, StoresResultsInOperandsPlaces) {
+  std::vector<float> a = randomFloats(1001), b = randomFloats(1001, -2, 2, 2);
+  std::string text = groupText({"tensor<7x143xf32>", "tensor<1001xf32>"},
+                               {"tensor<1001xf32>", "tensor<1001xf32>"}, R"(
+    %2 = pascaline.reshape %0 : tensor<7x143xf32> -> tensor<1001xf32>
+    %3 = pascaline.sub %1, %2 : tensor<1001xf32>, tensor<1001xf32>
+    %4 = pascaline.mul %1, %2 : tensor<1001xf32>, tensor<1001xf32>
+    pascaline.yield %3, %4 : tensor<1001xf32>, tensor<1001xf32>)");
+  KernelRun run = runGroup(text, {bytesOf(a), bytesOf(b)}, /*inPlace=*/true);
+  ASSERT_EQ(run.error, "");
+  std::vector<float> difference = valuesOf<float>(run.outputs[0]),
+                     product = valuesOf<float>(run.outputs[1]);
+  for (size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(difference[i], b[i] - a[i]);
+    EXPECT_EQ(product[i], a[i] * b[i]);
+  }
+  // What may be written meanwhile must not be read as what never changes.
+  EXPECT_EQ(run.ptx.find("ld.global.nc"), std::string::npos) << run.ptx;
+}
+
+// Another thread reads the element, or its bytes hold another number of them.
+TEST(Pointwise, LeavesPlacesThatOthersRead) {
+  std::vector<float> a = randomFloats(64);
+  const char *const bodies[] = {R"(
+    %1 = pascaline.slice %0 {starts = array<i64: 63>, steps = array<i64: -1>,
+        sizes = array<i64: 64>} : tensor<64xf32>
+    pascaline.yield %1 : tensor<64xf32>)",
+                                R"(
+    %1 = pascaline.cast %0 : tensor<64xf32> -> tensor<64xf16>
+    pascaline.yield %1 : tensor<64xf16>)"};
+  const char *const results[] = {"tensor<64xf32>", "tensor<64xf16>"};
+  for (int i = 0; i < 2; ++i) {
+    std::string text = groupText({"tensor<64xf32>"}, {results[i]}, bodies[i]);
+    EXPECT_EQ(runGroup(text, {bytesOf(a)}, /*inPlace=*/true).error,
+              "no result may lie in an operand's place");
+    EXPECT_EQ(runGroup(text, {bytesOf(a)}).error, "");
+  }
+}
+
 TEST(Pointwise, BroadcastsAChannelOverAnOddPlane) {
   // 7 x 7 planes: four neighbours may belong to two channels.
   std::vector<float> x = randomFloats(2 * 4 * 49), bias = randomFloats(4);

@@ -26,6 +26,7 @@ from modelpack.catalogue import CATALOGUE, TESTED, find  # noqa: E402
 MOST_LAUNCHES = {"opennsfw_resnet50": 60}
 REPEAT_BELOW_GMAC = 0.5  # a second run of a larger model would cost too much time
 MOST_OF_FLOAT = 0.55  # weights and arena of a model stored as half
+NEAR = 1.05  # an arena over the largest sum of live bytes
 MEMORY = re.compile(r"(\d+) bytes (stack frame|spill stores|spill loads)")
 
 
@@ -45,6 +46,7 @@ class ModelTests:
         self._test("ptx", self.ptx)
         if self.name in MOST_LAUNCHES:
             self._test("launches", self.launches)
+        self._test("memory", self.memory)
         self._test("right", self.right)
         if self.manifest["gmac"] < REPEAT_BELOW_GMAC:
             self._test("same-bits", self.same_bits)
@@ -98,6 +100,7 @@ class ModelTests:
         half = self.folder / "half.pasc"
         self.product.compile(self.bundle / "model.onnx", half, "--precision", "fp16")
         halves = self.product.inspect(half)
+        self._check_memory(halves["memory"])
         for what in ("weights", "arena"):
             share = halves["memory"][what] / max(1, floats["memory"][what])
             self._say(f"fp16 {what}: {share:.3f} of fp32's")
@@ -117,6 +120,20 @@ class ModelTests:
         if count > MOST_LAUNCHES[self.name]:
             raise harness.Failure(f"{count} primary launches; at most "
                                   f"{MOST_LAUNCHES[self.name]} are allowed")
+
+    def memory(self):
+        """The arena is near its bound and no more than ONNX's own order needs."""
+        self._check_memory(self.product.inspect(self.artifact)["memory"])
+
+    def _check_memory(self, memory):
+        self._say(f"arena {memory['arena']}, lower bound {memory['lower_bound']}, ONNX's order "
+                  f"{memory['onnx_order']}")
+        if memory["arena"] > NEAR * memory["lower_bound"]:
+            raise harness.Failure(f"the arena of {memory['arena']} is more than {NEAR} times its "
+                                  f"bound of {memory['lower_bound']}")
+        if memory["arena"] > memory["onnx_order"]:
+            raise harness.Failure(f"the arena of {memory['arena']} is more than the "
+                                  f"{memory['onnx_order']} that ONNX's order needs")
 
     def right(self):
         """The outputs are within the manifest's tolerance."""

@@ -133,7 +133,7 @@ TEST_F(Cli, InspectsAsJson) {
         "\"flops\": 600, \"bytes\": 7200, \"registers\": 20, \"limit\": "
         "\"dram\"}]",
         "\"memory\": {\"weights\": 1200, \"arena\": 5296, \"lower_bound\": "
-        "1200"})
+        "1200, \"onnx_order\": 2400"})
     EXPECT_NE(result.out.find(part), std::string::npos) << result.out;
 }
 

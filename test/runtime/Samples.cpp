@@ -65,6 +65,7 @@ AddSample::AddSample(uint32_t count) {
   contents.arenaBytes = 4096 + bytes;
   contents.counterBytes = 64;
   contents.lowerBoundBytes = bytes;
+  contents.onnxOrderBytes = 2 * bytes;
   contents.buffers = {
       {BufferKind::input, 0, bytes},    // 0: a
       {BufferKind::input, 0, bytes},    // 1: b

@@ -170,8 +170,9 @@ bool Compilation::run() {
   if (options.stage == Stage::Fused)
     return writeIr(*module);
 
-  if (!runPasses("generating kernels",
-                 [&](PassManager &pm) { buildPlanPipeline(pm, options.chip); }))
+  if (!runPasses("generating kernels", [&](PassManager &pm) {
+        buildPlanPipeline(pm, choice, options.chip);
+      }))
     return false;
   if (options.stage == Stage::Plan)
     return writePrograms();
@@ -272,7 +273,8 @@ bool Compilation::measure(func::FuncOp function, bool &hasSamples) {
   std::swap(dump, silent);
   bool made = runPasses("generating kernels for calibration",
                         [&](PassManager &pm) {
-                          buildPlanPipeline(pm, options.chip);
+                          PassChoice choice(options.skippedPasses);
+                          buildPlanPipeline(pm, choice, options.chip);
                         }) &&
               lowerKernels(/*emit=*/true) && makeArtifact(artifact) &&
               serializeArtifact(artifact.contents, bytes, error);

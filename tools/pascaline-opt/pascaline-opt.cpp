@@ -42,7 +42,8 @@ int main(int argc, char **argv) {
   PassPipelineRegistration<>(
       "pascaline-ptx", "fused graph to a plan whose kernels are PTX",
       [](OpPassManager &pm) {
-        pascaline::buildPlanPipeline(pm, "gtx1080ti");
+        pascaline::PassChoice all;
+        pascaline::buildPlanPipeline(pm, all, "gtx1080ti");
         OpPassManager &kernel = pm.nest<pascaline::plan::KernelOp>();
         pascaline::buildKernelLoweringPipeline(kernel.nest<ModuleOp>());
         kernel.addPass(pascaline::createEmitPtx());

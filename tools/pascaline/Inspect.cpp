@@ -85,11 +85,12 @@ void printText(const ArtifactHandle &artifact, size_t set) {
     printf("\nof shape set %zu:\n", set);
   printTensors("input", inputsOf(artifact, set));
   printTensors("output", outputsOf(artifact, set));
-  printf("memory   weights %s; a session %s: arena %s (no less than %s), "
-         "counters %s, staging %s\n",
+  printf("memory   weights %s; a session %s: arena %s (no less than %s; "
+         "ONNX's order needs %s), counters %s, staging %s\n",
          bytesText(memory.weights).c_str(),
          bytesText(memory.session_total).c_str(),
          bytesText(memory.arena).c_str(), bytesText(memory.lower_bound).c_str(),
+         bytesText(memory.onnx_order).c_str(),
          bytesText(memory.counters).c_str(), bytesText(memory.staging).c_str());
   printf("launches %zu a run, %zu of them primary; %zu at load\n",
          here.launch_count, primaryCount(launchesOf(artifact, set)),

@@ -66,6 +66,7 @@ void writeMemory(Json &json, const pascaline_memory &memory) {
   json.key("weights").value(memory.weights);
   json.key("arena").value(memory.arena);
   json.key("lower_bound").value(memory.lower_bound);
+  json.key("onnx_order").value(memory.onnx_order);
   json.key("counters").value(memory.counters);
   json.key("staging").value(memory.staging).close('}');
 }

@@ -60,6 +60,22 @@ def Plan_BufferOp : Plan_Op<"buffer"> {
   let hasVerifier = 1;
 }
 
+def Plan_ViewOp : Plan_Op<"view"> {
+  let summary = "a part of a buffer, as a buffer";
+  let description = [{
+    The `bytes` from `start` on of a buffer or of another view: a launch that
+    writes a part of a tensor or reads one is given this. It takes no memory of
+    its own. Kernels read 128 bits at a time, so `start` is a multiple of 16.
+    ```mlir
+    %4 = plan.view %3 {start = 1024 : i64, bytes = 512 : i64}
+    ```
+  }];
+  let arguments = (ins Plan_BufferType:$whole, I64Attr:$start, I64Attr:$bytes);
+  let results = (outs Plan_BufferType:$buffer);
+  let assemblyFormat = "$whole attr-dict";
+  let hasVerifier = 1;
+}
+
 def Plan_Access : I32EnumAttr<"Access", "what a launch does with a buffer", [
     I32EnumAttrCase<"read", 0>, I32EnumAttrCase<"write", 1>,
     I32EnumAttrCase<"scratch", 2>]> {
@@ -71,10 +87,19 @@ def Plan_LaunchOp : Plan_Op<"launch"> {
   let description = [{
     `access` has one Access a buffer. `init` marks a launch that runs once, when the model
     is loaded. The location and `nodes` name the ONNX nodes it computes.
+
+    `joins` marks a launch that only copies its operands one after the other
+    into its result, which stands last. `types` holds each buffer's tensor type, none
+    for scratch memory. `replaceable` holds pairs of positions
+    among the buffers, of an operand and of a result: the kernel is right as well
+    where both are the same bytes.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, DenseI64ArrayAttr:$grid,
                        DenseI32ArrayAttr:$access, StrArrayAttr:$nodes,
                        I64Attr:$flops, I64Attr:$bytes, UnitAttr:$init,
+                       UnitAttr:$joins,
+                       OptionalAttr<DenseI32ArrayAttr>:$replaceable,
+                       OptionalAttr<TypeArrayAttr>:$types,
                        Variadic<Plan_BufferType>:$buffers);
   let assemblyFormat = "$kernel `(` $buffers `)` attr-dict";
   let hasVerifier = 1;
@@ -118,7 +143,11 @@ def Plan_ProgramOp : Plan_Op<"program", [
   let summary = "the model: its inputs and outputs, buffers and launches";
   let description = [{
     The sizes are set when memory is planned. `lower_bound` is the largest sum
-    of the arena's live bytes over the launches.
+    of the arena's live bytes over the launches, `onnx_order_bytes` the same if
+    launches ran in the model's own order and each result had memory of its own.
+
+    Once offsets are set, no two buffers may have bytes of the arena in common
+    while both live, other than a `replaceable` pair at its launch.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
                        StrArrayAttr:$input_names, TypeArrayAttr:$input_types,
@@ -127,9 +156,11 @@ def Plan_ProgramOp : Plan_Op<"program", [
                        OptionalAttr<I64Attr>:$weight_bytes,
                        OptionalAttr<I64Attr>:$init_bytes,
                        OptionalAttr<I64Attr>:$counter_bytes,
-                       OptionalAttr<I64Attr>:$lower_bound);
+                       OptionalAttr<I64Attr>:$lower_bound,
+                       OptionalAttr<I64Attr>:$onnx_order_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
 }
 
 #endif

@@ -17,3 +17,16 @@
 
 #define GET_OP_CLASSES
 #include "compiler/ir/plan/PlanOps.h.inc"
+
+namespace pascaline::plan {
+
+/// Where a value lies: bytes of a buffer.
+struct BufferRange {
+  BufferOp buffer;
+  int64_t start = 0, bytes = 0;
+};
+
+/// Follows views to the buffer behind them.
+BufferRange rangeOf(mlir::Value value);
+
+} // namespace pascaline::plan

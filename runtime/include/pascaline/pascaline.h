@@ -144,6 +144,10 @@ typedef struct pascaline_memory {
   uint64_t lower_bound; /* no arena can be smaller in this order of launches */
   uint64_t model_total;
   uint64_t session_total;
+  /* What the arena would have to be if launches ran in the model's own order
+   * and each result had memory of its own; 0 where the artifact does not say.
+   */
+  uint64_t onnx_order;
 } pascaline_memory;
 
 PASCALINE_API pascaline_status pascaline_artifact_get_info(

@@ -89,3 +89,48 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = pascaline.relu %x : tensor<4xf32>
   return %y : tensor<4xf32>
 }
+
+// -----
+
+// A concat along the outermost dimension that has an extent only joins its
+// operands; one further in does not. What a pointwise kernel reads in step with
+// its result may lie in the same place. What the model's own order needs: two
+// values of 256 bytes and what is made of them.
+// CHECK-LABEL: plan.program @main
+// CHECK-SAME:    onnx_order_bytes = 1024
+// CHECK:         nodes = ["negate"]
+// CHECK-SAME:    replaceable = array<i32: 0, 1>
+// CHECK-SAME:    types = [tensor<1x2x32xf32>, tensor<1x2x32xf32>]
+// CHECK:         nodes = ["negate"]
+// CHECK:         joins, nodes = ["outer"]
+// CHECK-SAME:    types = [tensor<1x2x32xf32>, tensor<1x2x32xf32>, tensor<1x4x32xf32>]
+// CHECK-NOT:     joins
+func.func @main(%x: tensor<1x2x32xf32>) -> (tensor<1x2x128xf32>) {
+  %a = pascaline.fused(%x) : (tensor<1x2x32xf32>) -> tensor<1x2x32xf32> {
+  ^bb0(%0: tensor<1x2x32xf32>):
+    %1 = pascaline.neg %0 : tensor<1x2x32xf32> loc("negate")
+    pascaline.yield %1 : tensor<1x2x32xf32>
+  }
+  %b = pascaline.fused(%a) : (tensor<1x2x32xf32>) -> tensor<1x2x32xf32> {
+  ^bb0(%0: tensor<1x2x32xf32>):
+    %1 = pascaline.neg %0 : tensor<1x2x32xf32> loc("negate")
+    pascaline.yield %1 : tensor<1x2x32xf32>
+  }
+  %c = pascaline.fused(%a, %b) : (tensor<1x2x32xf32>, tensor<1x2x32xf32>) -> tensor<1x4x32xf32> {
+  ^bb0(%0: tensor<1x2x32xf32>, %1: tensor<1x2x32xf32>):
+    %2 = pascaline.concat %0, %1 {axis = 1 : i64} : tensor<1x2x32xf32>, tensor<1x2x32xf32> loc("outer")
+    pascaline.yield %2 : tensor<1x4x32xf32>
+  }
+  %flat = pascaline.reshape %c : tensor<1x4x32xf32> -> tensor<1x2x64xf32>
+  %d = pascaline.fused(%flat) : (tensor<1x2x64xf32>) -> tensor<1x2x64xf32> {
+  ^bb0(%0: tensor<1x2x64xf32>):
+    %1 = pascaline.neg %0 : tensor<1x2x64xf32>
+    pascaline.yield %1 : tensor<1x2x64xf32>
+  }
+  %e = pascaline.fused(%d, %flat) : (tensor<1x2x64xf32>, tensor<1x2x64xf32>) -> tensor<1x2x128xf32> {
+  ^bb0(%0: tensor<1x2x64xf32>, %1: tensor<1x2x64xf32>):
+    %2 = pascaline.concat %0, %1 {axis = 2 : i64} : tensor<1x2x64xf32>, tensor<1x2x64xf32> loc("inner")
+    pascaline.yield %2 : tensor<1x2x128xf32>
+  }
+  return %e : tensor<1x2x128xf32>
+}

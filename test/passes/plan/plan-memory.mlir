@@ -71,3 +71,43 @@ plan.program @sets_1 attributes {input_names = [], input_types = [], output_name
   plan.launch @k(%w, %v, %p, %a) {grid = array<i64: 1, 1, 1>, access = array<i32: 0, 0, 0, 1>, nodes = [], flops = 0 : i64, bytes = 0 : i64}
   plan.return
 }
+
+// A result takes the place of an operand that dies with the launch, where the
+// kernel allows it: not of one that is read later, nor of one bound twice.
+// CHECK-LABEL: plan.program @in_place
+// CHECK-SAME:    arena_bytes = 3072
+// CHECK-SAME:    lower_bound = 3072
+// CHECK:         plan.buffer arena {bytes = 1000 : i64, offset = [[A:[0-9]+]] : i64}
+// CHECK:         plan.buffer arena {bytes = 1000 : i64, offset = [[A]] : i64}
+// CHECK:         plan.buffer arena {bytes = 1000 : i64, offset = [[C:[0-9]+]] : i64}
+// CHECK:         plan.buffer arena {bytes = 1000 : i64, offset = [[D:[0-9]+]] : i64}
+// CHECK-NOT:     {bytes = 1000 : i64, offset = [[D]] : i64}
+plan.program @in_place attributes {input_names = ["x"], input_types = [tensor<250xf32>], output_names = ["y"], output_types = [tensor<250xf32>]} {
+  %x = plan.buffer input {bytes = 1000 : i64, index = 0 : i64}
+  %a = plan.buffer arena {bytes = 1000 : i64}
+  plan.launch @k(%x, %a) {grid = array<i64: 1, 1, 1>, access = array<i32: 0, 1>, nodes = ["a"], flops = 0 : i64, bytes = 0 : i64}
+  %b = plan.buffer arena {bytes = 1000 : i64}
+  plan.launch @k(%a, %b) {grid = array<i64: 1, 1, 1>, access = array<i32: 0, 1>, nodes = ["dies"], flops = 0 : i64, bytes = 0 : i64, replaceable = array<i32: 0, 1>}
+  %c = plan.buffer arena {bytes = 1000 : i64}
+  plan.launch @k(%b, %c) {grid = array<i64: 1, 1, 1>, access = array<i32: 0, 1>, nodes = ["lives"], flops = 0 : i64, bytes = 0 : i64, replaceable = array<i32: 0, 1>}
+  %d = plan.buffer arena {bytes = 1000 : i64}
+  plan.launch @k(%b, %b, %d) {grid = array<i64: 1, 1, 1>, access = array<i32: 0, 0, 1>, nodes = ["twice"], flops = 0 : i64, bytes = 0 : i64, replaceable = array<i32: 0, 2>}
+  %y = plan.buffer output {bytes = 1000 : i64, index = 0 : i64}
+  plan.launch @k(%c, %d, %y) {grid = array<i64: 1, 1, 1>, access = array<i32: 0, 0, 1>, nodes = ["y"], flops = 0 : i64, bytes = 0 : i64}
+  plan.return %y
+}
+
+// A buffer lives while a view of it does.
+// CHECK-LABEL: plan.program @views
+// CHECK-SAME:    arena_bytes = 1536
+plan.program @views attributes {input_names = ["x"], input_types = [tensor<64xf32>], output_names = ["y"], output_types = [tensor<64xf32>]} {
+  %x = plan.buffer input {bytes = 256 : i64, index = 0 : i64}
+  %whole = plan.buffer arena {bytes = 1024 : i64}
+  %part = plan.view %whole {start = 512 : i64, bytes = 512 : i64}
+  plan.launch @k(%x, %part) {grid = array<i64: 1, 1, 1>, access = array<i32: 0, 1>, nodes = ["part"], flops = 0 : i64, bytes = 0 : i64}
+  %a = plan.buffer arena {bytes = 512 : i64}
+  plan.launch @k(%x, %a) {grid = array<i64: 1, 1, 1>, access = array<i32: 0, 1>, nodes = ["a"], flops = 0 : i64, bytes = 0 : i64}
+  %y = plan.buffer output {bytes = 256 : i64, index = 0 : i64}
+  plan.launch @k(%part, %a, %y) {grid = array<i64: 1, 1, 1>, access = array<i32: 0, 0, 1>, nodes = ["y"], flops = 0 : i64, bytes = 0 : i64}
+  plan.return %y
+}
