@@ -12,13 +12,11 @@
 namespace pascaline {
 namespace {
 
-// Partial orders kept, and what bounds them: a step copies a state of some
-// bytes a launch, so many launches allow few states.
+// Partial orders kept, and what bounds them: a step looks at every launch that
+// could run, in the worst case all, and copies as much, so many launches allow
+// few states. This many looks take a second or two.
 constexpr size_t kWidest = 32;
-constexpr size_t kCopiedLaunches = 30'000'000;
-/// Above this, one state even is not worth its time: a step looks at all that
-/// could run.
-constexpr size_t kMostLaunches = 20'000;
+constexpr size_t kLooks = 8'000'000;
 
 struct State {
   LiveMemory memory;
@@ -56,8 +54,7 @@ public:
         followers[before].push_back(i);
     }
     size_t count = model.launches.size();
-    width =
-        std::clamp<size_t>(kCopiedLaunches / (count * count + 1), 1, kWidest);
+    width = std::clamp<size_t>(kLooks / (count * count + 1), 1, kWidest);
   }
 
   std::vector<unsigned> run() {
@@ -146,7 +143,7 @@ private:
 
 std::vector<unsigned> findLaunchOrder(const MemoryModel &model) {
   std::vector<unsigned> own = ownOrder(model);
-  if (model.launches.size() > kMostLaunches)
+  if (model.launches.size() * model.launches.size() > kLooks)
     return own;
   std::vector<unsigned> found = Search(model).run();
   return largestLiveSum(model, found) < largestLiveSum(model, own) ? found

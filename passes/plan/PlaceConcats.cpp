@@ -47,8 +47,9 @@ namespace pascaline {
 
 namespace {
 
-/// The most concats that are tried one by one, each with a search for an order.
-constexpr size_t kMostTrials = 64;
+/// Bounds the concats that are tried one by one, each with a search for an
+/// order that takes up to the square of the launches.
+constexpr size_t kTrialLooks = 16'000'000;
 
 SmallVector<plan::LaunchOp> joinsOf(plan::ProgramOp program) {
   SmallVector<plan::LaunchOp> joins;
@@ -184,7 +185,10 @@ private:
     if (needWith(program, all) <= need)
       return SmallVector<size_t>(all);
     SmallVector<size_t> chosen;
-    for (size_t number : all.take_front(kMostTrials)) {
+    size_t launches =
+        llvm::range_size(program.getBody().front().getOps<plan::LaunchOp>());
+    size_t trials = kTrialLooks / (launches * launches);
+    for (size_t number : all.take_front(trials)) {
       chosen.push_back(number);
       int64_t now = needWith(program, chosen);
       if (now > need)

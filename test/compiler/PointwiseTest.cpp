@@ -172,7 +172,7 @@ TEST(Pointwise, StoresHalvesButComputesInFloat) {
                                       0x7c00, 0x3955}));
   EXPECT_EQ(run.ptx.find("add.f16"), std::string::npos);
   EXPECT_EQ(run.ptx.find("add.rn.f16"), std::string::npos);
-  EXPECT_NE(run.ptx.find("ld.global.nc.v4"), std::string::npos) << run.ptx;
+  EXPECT_NE(run.ptx.find("ld.global.v4"), std::string::npos) << run.ptx;
 }
 
 TEST(Pointwise, RoundsToBfloat16) {

@@ -194,6 +194,29 @@ TEST(CompileApi, ChecksListsOfNames) {
       << messages;
 }
 
+TEST(CompileApi, RefusesWhatNeedsMoreMemory) {
+  std::string model = unaryModel("Relu"), messages;
+  pascaline_compile_options options = {};
+  options.size = sizeof options;
+  options.diagnostic = collect;
+  options.diagnostic_user = &messages;
+  options.memory_limit = 1;
+  void *artifact = nullptr;
+  size_t bytes = 0;
+  EXPECT_EQ(pascaline_compile_bytes(model.data(), model.size(), "m.onnx",
+                                    &options, &artifact, &bytes),
+            PASCALINE_COMPILE_REFUSED);
+  EXPECT_EQ(artifact, nullptr);
+  EXPECT_NE(messages.find("more than the --memory-limit of 1"),
+            std::string::npos)
+      << messages;
+  options.memory_limit = uint64_t(1) << 20;
+  EXPECT_EQ(pascaline_compile_bytes(model.data(), model.size(), "m.onnx",
+                                    &options, &artifact, &bytes),
+            PASCALINE_COMPILE_OK);
+  pascaline_compile_free(artifact);
+}
+
 TEST(CompileApi, CompilesOnTwoThreadsAtOnce) {
   std::string alone[2] = {compile(unaryModel("Relu")).artifact,
                           compile(unaryModel("Tanh")).artifact};

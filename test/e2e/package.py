@@ -200,6 +200,8 @@ class Package:
         self.expect_error("readable", api.compile, b"no model")
         self.expect_error("voodoo", api.compile, self.bytes, shapes=self.shapes, chip="voodoo")
         self.expect_error("fp8", api.compile, self.bytes, shapes=self.shapes, precision="fp8")
+        self.expect_error("more than the --memory-limit of 100", api.compile, self.bytes,
+                          shapes=self.shapes, memory_limit=100)
         self.expect_error("no/such", api.load, "/no/such.pasc")
         with api.compile(self.bytes, shapes=self.shapes) as model:
             self.expect_error("toaster", model.session, "toaster")

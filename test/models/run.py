@@ -7,17 +7,20 @@
 A model's tests are named <model>/<what>; build/models keeps what was downloaded.
 """
 
+import json
 import re
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
+import onnx
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "test/e2e"))
 
 import harness  # noqa: E402  (the path comes first)
+from report import check_report  # noqa: E402
 from fetch import open_store  # noqa: E402
 from modelpack import tolerance  # noqa: E402
 from modelpack.catalogue import CATALOGUE, TESTED, find  # noqa: E402
@@ -47,6 +50,7 @@ class ModelTests:
         if self.name in MOST_LAUNCHES:
             self._test("launches", self.launches)
         self._test("memory", self.memory)
+        self._test("report", self.report_complete)
         self._test("right", self.right)
         if self.manifest["gmac"] < REPEAT_BELOW_GMAC:
             self._test("same-bits", self.same_bits)
@@ -134,6 +138,15 @@ class ModelTests:
         if memory["arena"] > memory["onnx_order"]:
             raise harness.Failure(f"the arena of {memory['arena']} is more than the "
                                   f"{memory['onnx_order']} that ONNX's order needs")
+
+    def report_complete(self):
+        """The report has every node once, with what became of it and why."""
+        path = self.folder / "report.json"
+        self.product.compile(self.bundle / "model.onnx", self.folder / "reported.pasc",
+                             "--report", path)
+        nodes = onnx.load(self.bundle / "model.onnx", load_external_data=False).graph.node
+        names = [node.name or f"{node.op_type} #{i}" for i, node in enumerate(nodes)]
+        check_report(json.loads(path.read_text(encoding="utf-8")), names)
 
     def right(self):
         """The outputs are within the manifest's tolerance."""

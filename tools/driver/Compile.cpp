@@ -12,7 +12,9 @@
 #include "tools/driver/Assembler.h"
 #include "tools/driver/Calibrate.h"
 #include "tools/driver/Diagnostics.h"
+#include "tools/driver/FateWatch.h"
 #include "tools/driver/Instruments.h"
+#include "tools/driver/Report.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -41,6 +43,8 @@ public:
       context.setThreadPool(*options.pool);
     DialectRegistry registry;
     registerPtxTranslations(registry);
+    if (!options.reports.empty())
+      decisions.listenTo(registry);
     context.appendDialectRegistry(registry);
     loadImportDialects(context);
   }
@@ -60,6 +64,7 @@ private:
   bool storeHalf(PassChoice &choice);
   bool makeArtifact(PlannedArtifact &artifact);
   bool writeArtifactFile();
+  bool writeReports(const Report &report);
   bool writeIr(Operation *op);
   bool writePrograms();
   bool writeKernels(
@@ -68,6 +73,7 @@ private:
 
   const CompileOptions &options;
   std::string &error;
+  DecisionLog decisions;
   MLIRContext context;
   std::unique_ptr<IrDump> dump;
   Progress progress;
@@ -105,6 +111,8 @@ bool Compilation::runPasses(StringRef what,
   PassManager pm(&context);
   if (auto instrumentation = dump->instrumentation())
     pm.addInstrumentation(std::move(instrumentation));
+  if (!options.reports.empty())
+    pm.addInstrumentation(std::make_unique<FateWatch>(decisions));
   fill(pm);
   if (succeeded(pm.run(*module)) && !diagnostics.failed()) {
     if (options.notes)
@@ -153,6 +161,9 @@ bool Compilation::run() {
     if (ptxas.empty())
       return false;
   }
+  // A dump is of the whole module, which must not change meanwhile.
+  if (!options.dumpDirectory.empty())
+    context.disableMultithreading();
   dump = IrDump::open(options.dumpDirectory, error);
   if (!dump || !import())
     return false;
@@ -320,9 +331,41 @@ bool Compilation::writeArtifactFile() {
       return false;
   }
   progress.stage("writing " + options.output);
-  if (options.artifact)
-    return serializeArtifact(artifact.contents, *options.artifact, error);
-  return writeArtifact(artifact.contents, options.output, error);
+  if (!options.reports.empty() || options.memoryLimit) {
+    Report report =
+        makeReport(*module, decisions, artifact.contents, options.storeHalf);
+    for (const Report::Program &program : report.programs)
+      if (options.memoryLimit && program.memory.total > options.memoryLimit) {
+        error =
+            options.model + ": " + overLimitText(program, options.memoryLimit);
+        return false;
+      }
+    if (!writeReports(report))
+      return false;
+  }
+  bool written =
+      options.artifact
+          ? serializeArtifact(artifact.contents, *options.artifact, error)
+          : writeArtifact(artifact.contents, options.output, error);
+  // A report of an artifact that is not there would mislead.
+  if (!written)
+    for (const std::string &path : options.reports)
+      llvm::sys::fs::remove(path);
+  return written;
+}
+
+bool Compilation::writeReports(const Report &report) {
+  for (size_t i = 0; i < options.reports.size(); ++i) {
+    StringRef path = options.reports[i];
+    std::string text =
+        path.ends_with(".html") ? reportAsHtml(report) : reportAsJson(report);
+    if (writeOutputFile(path.str(), {text}, error))
+      continue;
+    while (i-- > 0)
+      llvm::sys::fs::remove(options.reports[i]);
+    return false;
+  }
+  return true;
 }
 
 // Without the kernels, which are most of the module.

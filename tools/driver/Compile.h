@@ -6,13 +6,16 @@
 // nothing is written then.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace llvm {
+class StringRef;
 class ThreadPoolInterface;
-}
+} // namespace llvm
 
 namespace pascaline {
 
@@ -37,8 +40,15 @@ struct CompileOptions {
   std::vector<std::string> skippedPasses; ///< names as PassChoice gives them
   bool cubin = false;                     ///< machine code for sm_61 too
   std::string ptxas;                      ///< with cubin; empty: look for one
+  /// Paths that end in .json or .html; for the stage Pasc.
+  std::vector<std::string> reports;
+  uint64_t memoryLimit = 0; ///< bytes of a session with its model; 0: none
   std::vector<std::string> *notes = nullptr; ///< what a user may want to know
 };
+
+/// "8589934592", "8GiB", "512MiB", "64KiB" as bytes; nothing for other text and
+/// for zero.
+std::optional<uint64_t> parseBytes(llvm::StringRef text);
 
 /// True when the output is written; else `error` is the sentence.
 bool compileModel(const CompileOptions &options, std::string &error);

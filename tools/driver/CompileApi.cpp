@@ -89,6 +89,7 @@ bool readOptions(const pascaline_compile_options *from, CompileOptions &to,
     return false;
   }
   to.storeHalf = precision == "fp16";
+  to.memoryLimit = from->memory_limit;
   if (from->keep_fp32)
     to.keepFloat = from->keep_fp32;
   to.cubin = from->cubin != 0;

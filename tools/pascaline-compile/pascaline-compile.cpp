@@ -101,6 +101,16 @@ int main(int argc, char **argv) {
       cl::desc("With --cubin: the ptxas to use; without, $PASCALINE_PTXAS, one "
                "in $PATH or one of the Python package"),
       cl::cat(category));
+  cl::list<std::string> reports(
+      "report", cl::value_desc("file"),
+      cl::desc("Write what was decided about each node, kernel and byte, and "
+               "why, to a .json or .html file; may be given again"),
+      cl::cat(category));
+  cl::opt<std::string> memoryLimit(
+      "memory-limit", cl::value_desc("bytes|8GiB"),
+      cl::desc("Refuse a model that needs more device memory: weights, and a "
+               "session's arena and staging"),
+      cl::cat(category));
   cl::HideUnrelatedOptions(category);
   cl::SetVersionPrinter([](raw_ostream &os) {
     os << "pascaline-compile " PASCALINE_VERSION "\n";
@@ -133,6 +143,23 @@ int main(int argc, char **argv) {
               "cannot hold; give both\n";
     return kUsage;
   }
+  for (StringRef report : reports)
+    if (!report.ends_with(".json") && !report.ends_with(".html")) {
+      errs() << "pascaline-compile: --report " << report
+             << ": a report is a .json or .html file\n";
+      return kUsage;
+    }
+  if (stage != Stage::Pasc && (!reports.empty() || !memoryLimit.empty())) {
+    errs() << "pascaline-compile: --report and --memory-limit need the whole "
+              "compile; drop --emit\n";
+    return kUsage;
+  }
+  std::optional<uint64_t> limit = parseBytes(memoryLimit);
+  if (!memoryLimit.empty() && !limit) {
+    errs() << "pascaline-compile: --memory-limit " << memoryLimit
+           << ": a number of bytes above 0, or one with KiB, MiB or GiB\n";
+    return kUsage;
+  }
 
   install_fatal_error_handler(onFatalError);
   CompileOptions options;
@@ -149,6 +176,8 @@ int main(int argc, char **argv) {
   options.skippedPasses.assign(skipped.begin(), skipped.end());
   options.cubin = cubin;
   options.ptxas = ptxas;
+  options.reports.assign(reports.begin(), reports.end());
+  options.memoryLimit = limit.value_or(0);
   std::vector<std::string> notes;
   options.notes = &notes;
   std::string error;

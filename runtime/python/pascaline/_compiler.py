@@ -48,7 +48,8 @@ def compile_to_bytes(model: Union[str, os.PathLike[str], bytes], *,
                      keep_fp32: Optional[str] = None,
                      calibrate: Union[str, os.PathLike[str], None] = None,
                      expose: Sequence[str] = (), skip_passes: Sequence[str] = (), cubin: bool = False,
-                     ptxas: Union[str, os.PathLike[str], None] = None, name: str = "model") -> bytes:
+                     ptxas: Union[str, os.PathLike[str], None] = None, memory_limit: int = 0,
+                     name: str = "model") -> bytes:
     """The bytes of model.pasc."""
     bindings = _strings(_shape_texts(shapes or {}))
     exposed = _strings([tensor.encode() for tensor in expose])
@@ -66,7 +67,7 @@ def compile_to_bytes(model: Union[str, os.PathLike[str], bytes], *,
         precision=precision and precision.encode(), keep_fp32=keep_fp32 and keep_fp32.encode(),
         cubin=cubin, ptxas=None if ptxas is None else os.fsencode(ptxas),
         calibrate=calibrate and os.fsencode(calibrate),
-        diagnostic=Diagnostic(collect))
+        memory_limit=operator.index(memory_limit), diagnostic=Diagnostic(collect))
     library, artifact, size = compiler(), ctypes.c_void_p(), ctypes.c_size_t()
     result = [ctypes.byref(options), ctypes.byref(artifact), ctypes.byref(size)]
     if isinstance(model, (bytes, bytearray, memoryview)):
@@ -92,13 +93,16 @@ def compile(model: Union[str, os.PathLike[str], bytes], *,  # pylint: disable=re
             keep_fp32: Optional[str] = None,
             calibrate: Union[str, os.PathLike[str], None] = None,
             expose: Sequence[str] = (), skip_passes: Sequence[str] = (), cubin: bool = False,
-            ptxas: Union[str, os.PathLike[str], None] = None, name: str = "model") -> Model:
+            ptxas: Union[str, os.PathLike[str], None] = None, memory_limit: int = 0,
+            name: str = "model") -> Model:
     """Compiles a path or the bytes of a model. `shapes` binds inputs, as --shape does; `calibrate`
     is a folder of samples, with fp16; `expose` names tensors that become outputs too;
     `skip_passes` leaves out optional passes; `cubin` adds machine code for sm_61, by `ptxas` or
-    one that is found; `name` is what errors call a model of bytes. Notes of the compiler are
+    one that is found; a model that needs more than `memory_limit` bytes of device memory (0: no
+    limit) is refused; `name` is what errors call a model of bytes. Notes of the compiler are
     warnings."""
     content = compile_to_bytes(model, shapes=shapes, chip=chip, precision=precision,
                                keep_fp32=keep_fp32, calibrate=calibrate, expose=expose,
-                               skip_passes=skip_passes, cubin=cubin, ptxas=ptxas, name=name)
+                               skip_passes=skip_passes, cubin=cubin, ptxas=ptxas,
+                               memory_limit=memory_limit, name=name)
     return Model.from_bytes(content, name)

@@ -76,6 +76,7 @@ class CompileOptions(ctypes.Structure):
                 ("calibrate", c_char_p), ("expose", POINTER(c_char_p)), ("expose_count", c_size_t),
                 ("skip_passes", POINTER(c_char_p)), ("skip_pass_count", c_size_t),
                 ("cubin", c_int), ("ptxas", c_char_p),
+                ("memory_limit", c_uint64),
                 ("diagnostic", Diagnostic), ("diagnostic_user", c_void_p)]
 
 

@@ -21,6 +21,7 @@
 #define PASCALINE_COMPILE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #if defined(__GNUC__)
 #define PASCALINE_COMPILE_API __attribute__((visibility("default")))
@@ -70,6 +71,9 @@ typedef struct pascaline_compile_options {
                 earlier, which is run as a process of its own */
   const char *ptxas; /* with cubin; NULL: $PASCALINE_PTXAS, one in $PATH, or
                         one of the Python package nvidia-cuda-nvcc-cu12 */
+  /* Bytes of device memory, of the weights and a session together: a model that
+   * needs more is refused with the numbers. */
+  uint64_t memory_limit;
   pascaline_compile_diagnostic diagnostic;
   void *diagnostic_user;
 } pascaline_compile_options;
