@@ -200,6 +200,8 @@ void Session::enqueueInto(const pascaline_buffer *inputs,
   bindOutputs(outputs);
   launchAll(captured);
   copyOutputs(outputs, captured);
+  device().log(format("model %s: a run became part of the caller's graph",
+                      plan().model));
 }
 
 void Session::waitForLastRun() {

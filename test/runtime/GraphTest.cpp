@@ -132,6 +132,7 @@ TEST_F(GraphTest, ACallersCaptureTakesTheRunIn) {
   EXPECT_EQ(fake.count("threadExchangeCaptureMode"), 2u);
   EXPECT_EQ(fake.count("streamBeginCapture"), 0u) << "no capture inside one";
   EXPECT_EQ(fake.launches.size(), before);
+  EXPECT_EQ(lastLog(), "model add: a run became part of the caller's graph");
   CUgraph graph;
   CUgraphExec executable;
   ASSERT_EQ(call.streamEndCapture(stream.get(), &graph), CUDA_SUCCESS);
