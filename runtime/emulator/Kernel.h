@@ -41,8 +41,15 @@ namespace pascaline::emulator {
 struct CountPlan; // Counters.h
 
 // 1 TiB of address space: half for device memory, half for the shared windows
-// of up to 64 workers.
+// of up to 64 workers. TSan leaves programs less than twice that, which is what
+// an aligned window takes: there it is 256 GiB, for 16 workers.
+#ifdef __SANITIZE_THREAD__
+inline constexpr uint64_t kGlobalWindowBytes = uint64_t(1) << 38;
+inline constexpr unsigned kMaxWorkers = 16;
+#else
 inline constexpr uint64_t kGlobalWindowBytes = uint64_t(1) << 40;
+inline constexpr unsigned kMaxWorkers = 64;
+#endif
 inline constexpr uint64_t kGuardBytes = uint64_t(1) << 32;
 inline constexpr uint64_t kLocalWindowBytes =
     uint64_t(1) << 16; // sizes above it are refused

@@ -29,7 +29,6 @@
 
 namespace pascaline::emulator {
 
-inline constexpr unsigned kMaxWorkers = 64;
 inline constexpr unsigned kMaxThreadsPerBlock = 1024;
 inline constexpr uint64_t kMaxSharedBytesPerBlock = 48 * 1024;
 
