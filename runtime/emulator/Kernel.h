@@ -79,6 +79,16 @@ struct ThreadState {
   // The PTX line of the shuffle or vote without .sync that is about to be
   // called; generated code stores it, see kWithoutSync.
   uint32_t line;
+  const struct SharedChecks *checks; // null unless the kernel is sanitized
+};
+
+// What generated code asks the sanitizer's record of shared memory before it
+// calls pascalineEmulatorCheckShared. A plain load is right if for each granule
+// (KernelInfo::sharedGranuleShift) that it reads settled[i] == *now.
+struct SharedChecks {
+  const uint32_t *settled;
+  const uint32_t *now;
+  uint64_t bytes; // of the block's shared memory
 };
 
 // Runs one thread from entry to exit.
@@ -116,19 +126,24 @@ void pascalineEmulatorTrap(ThreadState *);
 void pascalineEmulatorTexture(ThreadState *, uint64_t handle, int32_t x,
                               uint32_t line, uint32_t *result);
 
-// Called by code that was translated for the sanitizer, before each access,
-// barrier and fence. `access` is packed: see kAccess. They return if all is
-// well; else the launch fails.
+// Called by code that was translated for the sanitizer, before accesses,
+// barriers and fences. They return if all is well; else the launch fails. A
+// call stands for `count` accesses at base + displacement that certainly
+// follow.
+struct CheckedAccess {
+  int64_t displacement;
+  uint64_t access; // see kAccess
+};
 // A global, const or generic address, before it is confined to the window.
-void pascalineEmulatorCheckGlobal(ThreadState *, uint64_t address,
-                                  uint64_t access);
-void pascalineEmulatorCheckShared(ThreadState *, uint64_t offset,
-                                  uint64_t access);
-// An offset that must lie below `limit`.
-void pascalineEmulatorCheckLocal(ThreadState *, uint64_t offset, uint64_t limit,
-                                 uint64_t access);
-void pascalineEmulatorCheckParam(ThreadState *, uint64_t offset, uint64_t limit,
-                                 uint64_t access);
+void pascalineEmulatorCheckGlobal(ThreadState *, uint64_t base,
+                                  const CheckedAccess *, uint32_t count);
+void pascalineEmulatorCheckShared(ThreadState *, uint64_t base,
+                                  const CheckedAccess *, uint32_t count);
+// An offset that is misaligned, or not below `limit`.
+void pascalineEmulatorBadLocal(ThreadState *, uint64_t offset, uint64_t limit,
+                               uint64_t access);
+void pascalineEmulatorBadParam(ThreadState *, uint64_t offset, uint64_t limit,
+                               uint64_t access);
 void pascalineEmulatorCheckBarrier(ThreadState *, uint32_t id, uint32_t count,
                                    uint32_t line, uint32_t waits);
 void pascalineEmulatorCheckFence(ThreadState *, uint32_t beyondBlock);
@@ -171,9 +186,13 @@ struct KernelInfo {
                           // fiber a thread
   bool sanitized = false; // calls the Check hooks
   std::shared_ptr<const CountPlan> counted; // calls the Count hooks; else null
-  // log2 of the least bytes that an access has, which may reach this space.
+  // For the sanitizer. log2 of the fewest and of the most bytes of an access
+  // that may reach this space:
   uint8_t sharedGranuleShift = 4;
   uint8_t globalGranuleShift = 4;
+  uint8_t globalUnitShift = 0;
+  // Something but barriers of the whole block may order its threads.
+  bool ordersPartly = false;
 };
 
 // One variable of the module in .global or .const space, to be placed in the

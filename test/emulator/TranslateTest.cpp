@@ -47,22 +47,22 @@ void pascalineEmulatorTexture(ThreadState *, uint64_t handle, int32_t x,
   note("texture", {uint32_t(handle), uint32_t(x), line});
   std::iota(result, result + 4, 1);
 }
-void pascalineEmulatorCheckGlobal(ThreadState *, uint64_t, uint64_t access) {
-  note("check global", {uint32_t(access), uint32_t(access >> 32)});
+void pascalineEmulatorCheckGlobal(ThreadState *, uint64_t,
+                                  const CheckedAccess *, uint32_t count) {
+  note("check global", {count});
 }
-void pascalineEmulatorCheckShared(ThreadState *, uint64_t offset,
-                                  uint64_t access) {
-  note("check shared",
-       {uint32_t(offset), uint32_t(access), uint32_t(access >> 32)});
+void pascalineEmulatorCheckShared(ThreadState *, uint64_t base,
+                                  const CheckedAccess *, uint32_t count) {
+  note("check shared", {uint32_t(base), count});
 }
-void pascalineEmulatorCheckLocal(ThreadState *, uint64_t offset, uint64_t limit,
-                                 uint64_t access) {
-  note("check local",
+void pascalineEmulatorBadLocal(ThreadState *, uint64_t offset, uint64_t limit,
+                               uint64_t access) {
+  note("bad local",
        {uint32_t(offset), uint32_t(limit), uint32_t(access >> 32)});
 }
-void pascalineEmulatorCheckParam(ThreadState *, uint64_t offset, uint64_t limit,
-                                 uint64_t access) {
-  note("check param",
+void pascalineEmulatorBadParam(ThreadState *, uint64_t offset, uint64_t limit,
+                               uint64_t access) {
+  note("bad param",
        {uint32_t(offset), uint32_t(limit), uint32_t(access >> 32)});
 }
 void pascalineEmulatorCheckBarrier(ThreadState *, uint32_t id, uint32_t count,

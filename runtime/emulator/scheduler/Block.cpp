@@ -83,6 +83,7 @@ bool BlockRunner::prepare(const Launch &newLaunch) {
     state.dynamicSharedBytes = launch->dynamicSharedBytes;
     state.smId = worker % kSmCount;
     state.scheduler = this;
+    state.checks = sanitizing ? sanitizing->checks() : nullptr;
     if (++tid[0] == launch->block[0]) {
       tid[0] = 0;
       if (++tid[1] == launch->block[1]) {
@@ -124,7 +125,10 @@ bool BlockRunner::run(uint64_t index) {
     counting->startBlock();
 
   frame.signal = 0;
+  frame.fromFiber = launch->kernel->switches;
   if (sigsetjmp(frame.back, 0)) {
+    if (frame.fromFiber)
+      announceArrival();
     if (frame.signal)
       explainFault();
     dirty = true;
@@ -170,6 +174,7 @@ void BlockRunner::fiberMain(void *runner, void *stack) {
 }
 
 void BlockRunner::fiberLoop(void *stack) {
+  announceArrival();
   ThreadFunction function = launch->kernel->function;
   do {
     BlockThread *thread = &threads[nextFresh++];
@@ -220,6 +225,8 @@ void BlockRunner::deadlock() {
 
 void BlockRunner::leave() {
   setFaultFrame(nullptr);
+  if (frame.fromFiber)
+    announceSwitch(nullptr);
   siglongjmp(frame.back, 1);
 }
 

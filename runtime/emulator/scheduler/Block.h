@@ -73,11 +73,11 @@ struct Launch {
 class BlockRunner;
 
 // One thread of the block that runs now. What a barrier touches (`scheduler`,
-// which is the runner, and the two fields after `state`) shares a cache line.
+// which is the runner, and `next`) shares a cache line.
 struct alignas(64) BlockThread {
   ThreadState state;         // first: generated code is given its address
-  FiberContext context;      // while it waits
   BlockThread *next;         // among the ready, or at a barrier
+  FiberContext context;      // while it waits
   uint64_t result = 0;       // of the wait that has ended
   uint32_t value = 0;        // given to the wait: value or predicate,
   uint32_t lane = 0;         //   a shuffle's operand b or a barrier's op,
@@ -124,10 +124,12 @@ public:
 
   // Null unless the kernel is sanitized. Its findings end the block.
   Sanitizer *sanitizer() { return sanitizing.get(); }
-  // What is wrong with an access; `what` is a literal.
+  // What is wrong with an access; `what` is a literal. `bytes`: what a memory
+  // has that the offset lies outside of.
   [[noreturn]] void report(BlockThread *thread, FailureKind kind,
                            const Access &access, const char *what,
-                           uint64_t address);
+                           uint64_t address, uint64_t bytes = kNoBytes);
+  static constexpr uint64_t kNoBytes = ~uint64_t(0);
   // The other side's block is a number, or -1: this one, in shared memory.
   [[noreturn]] void reportRace(BlockThread *thread, const Access &access,
                                uint64_t address, uint32_t otherThread,

@@ -7,7 +7,7 @@ namespace pascaline::emulator {
 bool BlockOrder::prepare(unsigned count) {
   threads = (count + 31) / 32 * 32;
   // Rarely, before the clock runs over, everything starts anew.
-  bool restarts = tick > 0xf0000000u;
+  bool restarts = tick > 0x60000000u;
   if (restarts) {
     std::fill(known.begin(), known.end(), 0);
     tick = 1;

@@ -30,7 +30,8 @@ public:
   bool prepare(unsigned threads);
   void startBlock();
 
-  uint32_t now() const { return tick; }
+  uint32_t now() const { return tick; } // below 2^31
+  const uint32_t *clock() const { return &tick; }
   // Of the block's start: what has an earlier tick happened in another block.
   uint32_t start() const { return blockStart; }
   // The tick of the last barrier of the whole block, else start().

@@ -67,14 +67,17 @@ void BlockRunner::explainFault() {
 
 void BlockRunner::report(BlockThread *thread, FailureKind kind,
                          const Access &access, const char *what,
-                         uint64_t address) {
+                         uint64_t address, uint64_t bytes) {
   setFaultFrame(nullptr); // as in explain
   {
     char text[256];
     std::snprintf(text, sizeof text, "line %u %s %u bytes %s, at 0x%llx",
                   access.line, verb(access), access.bytes, what,
                   static_cast<unsigned long long>(address));
-    lastFailure = {kind, where(thread) + text + allocation(address)};
+    std::string size = bytes == kNoBytes
+                           ? allocation(address)
+                           : " of its " + std::to_string(bytes) + " bytes";
+    lastFailure = {kind, where(thread) + text + size};
   }
   leave();
 }

@@ -2,6 +2,7 @@
 // takes for an error.
 #undef _FORTIFY_SOURCE
 #include "runtime/emulator/scheduler/Faults.h"
+#include "runtime/emulator/scheduler/Fibers.h"
 
 #include <csignal>
 #include <cstddef>
@@ -26,6 +27,8 @@ void handleFault(int signal, siginfo_t *info, void *context) {
     frame->signal = signal;
     frame->code = info->si_code;
     frame->address = reinterpret_cast<uint64_t>(info->si_addr);
+    if (frame->fromFiber)
+      announceSwitch(nullptr);
     siglongjmp(frame->back, 1);
   }
   if (signal == kInterruptSignal)

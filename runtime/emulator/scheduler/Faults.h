@@ -25,6 +25,7 @@ struct FaultFrame {
   int signal = 0; // 0: left by leaveBlock
   int code = 0;
   uint64_t address = 0;
+  bool fromFiber = false; // the block's threads run on fibers
 };
 
 // Installs the handlers, once a process.

@@ -2,6 +2,18 @@
 
 #include <sys/mman.h>
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#include <pthread.h>
+#include <sanitizer/common_interface_defs.h>
+#include <unordered_map>
+#endif
+#ifdef __SANITIZE_THREAD__
+#include <sanitizer/tsan_interface.h>
+#endif
+
 namespace pascaline::emulator {
 namespace {
 
@@ -22,7 +34,77 @@ FiberPool::~FiberPool() {
     munmap(mapping, kStride * kStacksPerMapping);
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+
+namespace {
+
+// Of the calling worker. A stack's number in the pool is its place in `fibers`.
+struct Announcer {
+  const std::vector<void *> *mappings = nullptr;
+  void *mainStack = nullptr;
+  size_t mainBytes = 0;
+  void *mainFiber = nullptr;
+  std::unordered_map<void *, void *> fibers; // TSan's, by the stack's bottom
+
+  void start(const std::vector<void *> &pool) {
+    mappings = &pool;
+    pthread_attr_t attributes;
+    if (mainStack || pthread_getattr_np(pthread_self(), &attributes))
+      return;
+    pthread_attr_getstack(&attributes, &mainStack, &mainBytes);
+    pthread_attr_destroy(&attributes);
+#ifdef __SANITIZE_THREAD__
+    mainFiber = __tsan_get_current_fiber();
+#endif
+  }
+};
+thread_local Announcer announcer;
+
+} // namespace
+
+void announceSwitch(FiberContext to) {
+  void *bottom = announcer.mainStack;
+  size_t bytes = announcer.mainBytes;
+  for (void *mapping : *announcer.mappings) {
+    size_t offset = static_cast<char *>(to) - static_cast<char *>(mapping);
+    if (offset < kStride * kStacksPerMapping) {
+      bottom = static_cast<char *>(mapping) + offset / kStride * kStride +
+               kGuardPage;
+      bytes = kStackBytes;
+    }
+  }
+#ifdef __SANITIZE_ADDRESS__
+  __sanitizer_start_switch_fiber(nullptr, bottom, bytes);
+#else
+  void *&fiber = announcer.fibers[bottom];
+  if (!fiber)
+    fiber = bottom == announcer.mainStack ? announcer.mainFiber
+                                          : __tsan_create_fiber(0);
+  __tsan_switch_to_fiber(fiber, 0);
+#endif
+}
+
+void announceArrival() {
+#ifdef __SANITIZE_ADDRESS__
+  __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr);
+#endif
+}
+
+#endif
+
+void FiberPool::reset() {
+  freeStacks = stacks;
+#ifdef __SANITIZE_ADDRESS__
+  // Frames that nobody returned from have left their redzones.
+  for (void *mapping : mappings)
+    __asan_unpoison_memory_region(mapping, kStride * kStacksPerMapping);
+#endif
+}
+
 bool FiberPool::reserve(unsigned count) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  announcer.start(mappings);
+#endif
   while (stacks.size() < count) {
     void *memory =
         mmap(nullptr, kStride * kStacksPerMapping, PROT_READ | PROT_WRITE,

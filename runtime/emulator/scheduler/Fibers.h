@@ -11,6 +11,8 @@
 // equal offsets in a page the hot tops of 256 stacks would fight for the same
 // few cache sets.
 //
+// ASan and TSan (PASCALINE_SANITIZE) must be told of every switch: announce*.
+//
 // Threads: a pool belongs to one worker.
 // Test: test/emulator/SchedulerBlockTest.cpp.
 #pragma once
@@ -27,8 +29,19 @@ namespace pascaline::emulator {
 // Where a suspended fiber goes on. Valid for one switch to it.
 using FiberContext = void *;
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+// The calling thread goes on at `to`, null for where it called
+// FiberPool::reserve(); and it has arrived.
+void announceSwitch(FiberContext to);
+void announceArrival();
+#else
+inline void announceSwitch(FiberContext) {}
+inline void announceArrival() {}
+#endif
+
 // Suspends the caller, leaving its context in *from, and goes on at `to`.
 inline void switchFiber(FiberContext *from, FiberContext to) {
+  announceSwitch(to);
 #ifdef __x86_64__
   // A context is a stack pointer, with the address to go on at on top. Who
   // uses this is compiled with -mno-red-zone: nothing lives below the stack
@@ -53,6 +66,7 @@ inline void switchFiber(FiberContext *from, FiberContext to) {
   auto back = boost::context::detail::jump_fcontext(to, from);
   *static_cast<FiberContext *>(back.data) = back.fctx;
 #endif
+  announceArrival();
 }
 
 class FiberPool {
@@ -61,7 +75,7 @@ public:
   // Maps stacks until `count` exist. False when there is no memory for them.
   bool reserve(unsigned count);
   // All stacks are free again, whatever was left suspended on them.
-  void reset() { freeStacks = stacks; }
+  void reset();
   // A context that calls entry(argument, stack) on a free stack; `entry` never
   // returns, but gives the stack back and switches away.
   FiberContext start(void (*entry)(void *argument, void *stack),

@@ -1,6 +1,7 @@
 #include "runtime/emulator/scheduler/Sanitizer.h"
 #include "runtime/emulator/scheduler/Block.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace pascaline::emulator {
@@ -47,18 +48,24 @@ void Sanitizer::prepare(const Launch &newLaunch, uint64_t shared,
   shadow = Shadow::get();
   launchNumber = currentLaunch;
   sharedBytes = shared;
-  sharedShift = launch->kernel->sharedGranuleShift;
-  globalShift = launch->kernel->globalGranuleShift;
-  if (order.prepare(threads)) {
-    cells.clear();
-    settled.clear();
-  }
+  const KernelInfo &kernel = *launch->kernel;
+  sharedShift = kernel.sharedGranuleShift;
+  unitShift = kernel.globalUnitShift;
+  granuleShift = std::min(kernel.globalGranuleShift, kernel.globalUnitShift);
+  ordersPartly = kernel.ordersPartly;
+  std::vector<uint32_t> *all[] = {&writes.tick,   &writes.who, &reads.tick,
+                                  &reads.who,     &settled,    &otherReads.tick,
+                                  &otherReads.who};
+  bool restarts = order.prepare(threads);
   size_t granules = (sharedBytes >> sharedShift) + 1;
   // What earlier launches left has earlier ticks and means nothing.
-  if (cells.size() < granules) {
-    cells.resize(granules);
-    settled.resize(granules);
+  for (std::vector<uint32_t> *each : all) {
+    if (restarts)
+      each->clear();
+    if (each->size() < granules)
+      each->resize(granules);
   }
+  sharedChecks = {settled.data(), order.clock(), sharedBytes};
   barrierLines.assign((threads + 31) / 32 * 16, {});
 }
 
@@ -70,72 +77,138 @@ void Sanitizer::startBlock(uint64_t index) {
 
 // Shared memory.
 
-// Two readers are kept, of different warps where there are such: whoever writes
-// next is another thread than one of them.
-inline void Sanitizer::noteRead(SharedCell &cell, uint32_t &settledAt,
-                                SharedStamp mine) {
+// Where only barriers of the whole block order, the first reader of an interval
+// is enough: a thread runs without a break from barrier to barrier, so when the
+// first reader is the one that writes, nobody has read between. Else two
+// readers are kept, of different warps where there are such: whoever writes
+// next is another thread than one of them, and most likely of another warp.
+inline void Sanitizer::noteRead(size_t granule, SharedStamp mine) {
   uint32_t thread = mine.thread();
   auto replaceable = [&](const SharedStamp &stamp) {
     return stamp.tick <= order.start() || stamp.thread() == thread ||
            order.isOrdered(thread, stamp.thread(), stamp.tick);
   };
-  if (replaceable(cell.read)) {
-    cell.read = mine;
-  } else if (replaceable(cell.otherRead)) {
-    cell.otherRead = mine;
-  } else if (cell.read.thread() / 32 == cell.otherRead.thread() / 32) {
-    cell.read = cell.otherRead;
-    cell.otherRead = mine;
-  } else if (cell.read.thread() / 32 == thread / 32) {
-    cell.read = mine;
+  SharedStamp read = reads.get(granule), other = otherReads.get(granule);
+  if (replaceable(read)) {
+    reads.set(granule, read = mine);
+  } else if (replaceable(other)) {
+    otherReads.set(granule, other = mine);
+  } else if (read.thread() / 32 == other.thread() / 32) {
+    reads.set(granule, read = other);
+    otherReads.set(granule, other = mine);
+  } else if (read.thread() / 32 == thread / 32) {
+    reads.set(granule, read = mine);
   } else {
-    cell.otherRead = mine;
+    otherReads.set(granule, other = mine);
   }
-  uint32_t written = cell.write.tick - order.start();
-  if (written < order.lastBarrier() - order.start() &&
-      cell.read.tick == mine.tick && cell.otherRead.tick == mine.tick &&
-      cell.read.thread() != cell.otherRead.thread() && !cell.read.strong() &&
-      !cell.otherRead.strong())
-    settledAt = mine.tick;
+  uint32_t written = writes.tick[granule] - order.start();
+  if (written < order.lastBarrier() - order.start() && read.tick == mine.tick &&
+      other.tick == mine.tick && read.thread() / 32 != other.thread() / 32 &&
+      !read.strong() && !other.strong())
+    settled[granule] = mine.tick;
 }
 
-[[gnu::always_inline]] inline void
-Sanitizer::checkShared(BlockThread *thread, uint64_t offset, Access access) {
+namespace {
+
+// A vector of ticks, which stay below 2^31, for signed comparisons.
+template <int Count> struct Ticks {
+  typedef int32_t Vector __attribute__((vector_size(4 * Count)));
+  static Vector load(const std::vector<uint32_t> &from, size_t at) {
+    Vector vector;
+    std::memcpy(&vector, &from[at], sizeof vector);
+    return vector;
+  }
+  static void store(std::vector<uint32_t> &to, size_t at, Vector vector) {
+    std::memcpy(&to[at], &vector, sizeof vector);
+  }
+  static Vector all(uint32_t value) { return Vector{} + int32_t(value); }
+  static bool any(Vector mask) {
+    int32_t parts[Count], some = 0;
+    std::memcpy(parts, &mask, sizeof parts);
+    for (int32_t part : parts)
+      some |= part;
+    return some != 0;
+  }
+};
+
+} // namespace
+
+// Loads of granules that were written before the last barrier of the block, by
+// kernels that only such barriers order.
+template <int Count>
+inline bool Sanitizer::isPlainLoad(size_t granule, uint32_t who) {
+  using T = Ticks<Count>;
+  auto epoch = T::all(order.lastBarrier());
+  auto written = T::load(writes.tick, granule);
+  if (T::any((written < T::all(order.start())) | (written >= epoch)))
+    return false;
+  auto read = T::load(reads.tick, granule);
+  auto first = read < epoch;
+  if (T::any(first)) {
+    auto by = T::load(reads.who, granule);
+    T::store(reads.tick, granule, first ? T::all(order.now()) : read);
+    T::store(reads.who, granule, first ? T::all(who) : by);
+  }
+  T::store(settled, granule, T::all(order.now()));
+  return true;
+}
+
+// Stores to granules that nobody has accessed since that barrier.
+template <int Count>
+inline bool Sanitizer::isPlainStore(size_t granule, uint32_t who) {
+  using T = Ticks<Count>;
+  auto epoch = T::all(order.lastBarrier());
+  if (T::any((T::load(writes.tick, granule) >= epoch) |
+             (T::load(reads.tick, granule) >= epoch)))
+    return false;
+  T::store(writes.tick, granule, T::all(order.now()));
+  T::store(writes.who, granule, T::all(who));
+  T::store(settled, granule, T::all(0));
+  return true;
+}
+
+inline void Sanitizer::checkShared(BlockThread *thread, uint64_t offset,
+                                   Access access) {
   if (offset & (access.bytes - 1))
     runner.report(thread, FailureKind::MisalignedAddress, access,
                   "at a misaligned offset of shared memory", offset);
   if (offset >= sharedBytes || sharedBytes - offset < access.bytes)
     runner.report(thread, FailureKind::IllegalAddress, access,
-                  "outside the block's shared memory", offset);
-  if (!access.stores && !access.strong) {
-    const uint32_t *at = &settled[offset >> sharedShift];
-    uint32_t count = ((access.bytes - 1) >> sharedShift) + 1;
-    uint32_t now = order.now();
-    bool fine = true;
-    if (count == 4) // a vector of words
-      fine =
-          ((at[0] ^ now) | (at[1] ^ now) | (at[2] ^ now) | (at[3] ^ now)) == 0;
-    else
-      for (uint32_t i = 0; i < count; ++i)
-        fine &= at[i] == now;
-    if (fine)
-      return;
+                  "outside the block's shared memory", offset, sharedBytes);
+  if (!ordersPartly) {
+    size_t granule = offset >> sharedShift;
+    uint32_t who = access.line << 11 | threadNumber(thread);
+    switch (access.bytes >> sharedShift) {
+    case 1:
+      if (access.stores ? isPlainStore<1>(granule, who)
+                        : isPlainLoad<1>(granule, who))
+        return;
+      break;
+    case 2:
+      if (access.stores ? isPlainStore<2>(granule, who)
+                        : isPlainLoad<2>(granule, who))
+        return;
+      break;
+    case 4:
+      if (access.stores ? isPlainStore<4>(granule, who)
+                        : isPlainLoad<4>(granule, who))
+        return;
+      break;
+    }
   }
-  checkSharedCells(thread, offset, access);
+  checkSharedGranules(thread, offset, access);
 }
 
-void Sanitizer::checkSharedCells(BlockThread *thread, uint64_t offset,
-                                 const Access &access) {
+void Sanitizer::checkSharedGranules(BlockThread *thread, uint64_t offset,
+                                    const Access &access) {
   uint32_t self = threadNumber(thread);
   if (access.strong)
     order.meet(self, offset);
   SharedStamp mine{order.now(),
                    access.line << 11 | uint32_t(access.strong) << 10 | self};
-  SharedCell *cell = &cells[offset >> sharedShift];
-  uint32_t *settledAt = &settled[offset >> sharedShift];
-  for (uint32_t i = 0; i < access.bytes;
-       i += 1u << sharedShift, ++cell, ++settledAt) {
-    const SharedStamp write = cell->write;
+  size_t granule = offset >> sharedShift;
+  for (uint32_t i = 0; i < access.bytes; i += 1u << sharedShift, ++granule) {
+    const SharedStamp write = writes.get(granule);
     bool written = write.tick >= order.start();
     if (written && !order.isOrdered(self, write.thread(), write.tick) &&
         !(access.strong && write.strong()))
@@ -146,19 +219,19 @@ void Sanitizer::checkSharedCells(BlockThread *thread, uint64_t offset,
                     "written",
                     offset + i);
     if (!access.stores) {
-      noteRead(*cell, *settledAt, mine);
+      noteRead(granule, mine);
       continue;
     }
-    for (SharedStamp read : {cell->read, cell->otherRead})
+    for (SharedStamp read : {reads.get(granule), otherReads.get(granule)})
       if (read.tick >= order.start() &&
           !order.isOrdered(self, read.thread(), read.tick) &&
           !(access.strong && read.strong()))
         sharedRace(thread, offset + i, access, read, false);
-    *settledAt = 0;
+    settled[granule] = 0;
     // An atomic access does not hide the thread's own plain one before it.
     if (!(access.strong && !write.strong() && write.thread() == self &&
           write.tick >= order.lastBarrier()))
-      cell->write = mine;
+      writes.set(granule, mine);
   }
 }
 
@@ -226,22 +299,55 @@ inline void Sanitizer::checkState(BlockThread *thread, uint64_t address,
   std::memset(state, Shadow::kDefined, access.bytes);
 }
 
-[[gnu::always_inline]] inline void
-Sanitizer::checkGlobal(BlockThread *thread, uint64_t address, Access access) {
+// The cells of an access. Where all of a kernel's accesses are of one width a
+// cell stands for one; else for the widest, until a narrower access splits it.
+inline void Sanitizer::checkCells(BlockThread *thread, uint64_t address,
+                                  const Access &access) {
+  uint64_t mine = Stamp::pack(launchNumber, block, threadNumber(thread),
+                              knowledge.segment, access.strong, access.line);
+  auto check = [&](ShadowCell &cell, uint64_t at) {
+    if (access.stores)
+      writeGlobal(thread, cell, at, access, mine);
+    else
+      readGlobal(thread, cell, at, access, mine);
+  };
+  bool wide = access.bytes >> unitShift;
+  bool mixed = unitShift != granuleShift;
+  if (wide && !(mixed && shadow->isSplit(address, unitShift, launchNumber))) {
+    check(*shadow->cell(address, unitShift), address);
+    // Another worker may have split it meanwhile and copied an older write.
+    if (!access.stores || !mixed ||
+        !shadow->isSplit(address, unitShift, launchNumber))
+      return;
+  }
+  if (!wide && !shadow->isSplit(address, unitShift, launchNumber)) {
+    FaultGuard guard(runner);
+    shadow->split(address, unitShift, granuleShift, launchNumber);
+  }
+  ShadowCell *cell = shadow->part(address, granuleShift);
+  for (uint32_t i = 0; i < access.bytes; i += 1u << granuleShift)
+    check(*cell++, address + i);
+}
+
+inline void Sanitizer::checkGlobalAccess(BlockThread *thread, uint64_t address,
+                                         Access access) {
   if (address & (access.bytes - 1))
     runner.report(thread, FailureKind::MisalignedAddress, access,
                   "at a misaligned address", address);
-  const ThreadState &state = thread->state;
   if (!shadow->covers(address)) {
+    const ThreadState &state = thread->state;
     // Generic addresses of the thread's other memories.
     if (address - state.sharedBase < kGuardBytes)
       return checkShared(thread, address - state.sharedBase, access);
-    if (address - state.localBase < kLocalWindowBytes)
-      return checkBounds(thread, address - state.localBase,
-                         launch->kernel->localBytes,
-                         "outside the thread's local memory", access);
-    runner.report(thread, FailureKind::IllegalAddress, access,
-                  "outside live allocations", address);
+    uint64_t local = address - state.localBase;
+    uint64_t limit = launch->kernel->localBytes;
+    if (local >= kLocalWindowBytes)
+      runner.report(thread, FailureKind::IllegalAddress, access,
+                    "outside live allocations", address);
+    if (local >= limit || limit - local < access.bytes)
+      badOffset(thread, local, limit, "outside the thread's local memory",
+                access);
+    return;
   }
   if (knowledge.pending) {
     FaultGuard guard(runner);
@@ -257,24 +363,23 @@ Sanitizer::checkGlobal(BlockThread *thread, uint64_t address, Access access) {
     if (access.reads() && launchOrder.anythingPublished())
       knowledge.pending = address;
   }
-  uint64_t mine = Stamp::pack(launchNumber, block, threadNumber(thread),
-                              knowledge.segment, access.strong, access.line);
-  ShadowCell *cell = shadow->cell(address, globalShift);
-  for (uint32_t i = 0; i < access.bytes; i += 1u << globalShift, ++cell) {
-    if (access.stores)
-      writeGlobal(thread, *cell, address + i, access, mine);
-    else
-      readGlobal(thread, *cell, address + i, access, mine);
-  }
+  checkCells(thread, address, access);
 }
 
-void Sanitizer::checkBounds(BlockThread *thread, uint64_t offset,
-                            uint64_t limit, const char *what, Access access) {
+void Sanitizer::checkGlobal(BlockThread *thread, uint64_t base,
+                            const CheckedAccess *accesses, uint32_t count) {
+  for (uint32_t i = 0; i < count; ++i)
+    checkGlobalAccess(thread, base + uint64_t(accesses[i].displacement),
+                      Access(accesses[i].access));
+}
+
+void Sanitizer::badOffset(BlockThread *thread, uint64_t offset, uint64_t limit,
+                          const char *what, Access access) {
   if (offset & (access.bytes - 1))
     runner.report(thread, FailureKind::MisalignedAddress, access,
                   "at a misaligned offset", offset);
-  if (offset >= limit || limit - offset < access.bytes)
-    runner.report(thread, FailureKind::IllegalAddress, access, what, offset);
+  runner.report(thread, FailureKind::IllegalAddress, access, what, offset,
+                limit);
 }
 
 void Sanitizer::fence(BlockThread *thread, bool beyondBlock) {
@@ -328,30 +433,35 @@ void Sanitizer::sharedRace(BlockThread *thread, uint64_t offset,
 
 extern "C" {
 
-void pascalineEmulatorCheckGlobal(ThreadState *state, uint64_t address,
-                                  uint64_t access) {
+void pascalineEmulatorCheckGlobal(ThreadState *state, uint64_t base,
+                                  const CheckedAccess *accesses,
+                                  uint32_t count) {
   BlockThread *thread = BlockThread::of(state);
-  thread->runner()->sanitizer()->checkGlobal(thread, address, Access(access));
+  thread->runner()->sanitizer()->checkGlobal(thread, base, accesses, count);
 }
 
-void pascalineEmulatorCheckShared(ThreadState *state, uint64_t offset,
-                                  uint64_t access) {
+void pascalineEmulatorCheckShared(ThreadState *state, uint64_t base,
+                                  const CheckedAccess *accesses,
+                                  uint32_t count) {
   BlockThread *thread = BlockThread::of(state);
-  thread->runner()->sanitizer()->checkShared(thread, offset, Access(access));
+  Sanitizer *sanitizer = thread->runner()->sanitizer();
+  for (uint32_t i = 0; i < count; ++i)
+    sanitizer->checkShared(thread, base + uint64_t(accesses[i].displacement),
+                           Access(accesses[i].access));
 }
 
-void pascalineEmulatorCheckLocal(ThreadState *state, uint64_t offset,
-                                 uint64_t limit, uint64_t access) {
+void pascalineEmulatorBadLocal(ThreadState *state, uint64_t offset,
+                               uint64_t limit, uint64_t access) {
   BlockThread *thread = BlockThread::of(state);
-  thread->runner()->sanitizer()->checkBounds(
-      thread, offset, limit, "outside the thread's local memory",
-      Access(access));
+  thread->runner()->sanitizer()->badOffset(thread, offset, limit,
+                                           "outside the thread's local memory",
+                                           Access(access));
 }
 
-void pascalineEmulatorCheckParam(ThreadState *state, uint64_t offset,
-                                 uint64_t limit, uint64_t access) {
+void pascalineEmulatorBadParam(ThreadState *state, uint64_t offset,
+                               uint64_t limit, uint64_t access) {
   BlockThread *thread = BlockThread::of(state);
-  thread->runner()->sanitizer()->checkBounds(
+  thread->runner()->sanitizer()->badOffset(
       thread, offset, limit, "outside the parameters", Access(access));
 }
 

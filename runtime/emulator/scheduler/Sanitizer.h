@@ -48,10 +48,12 @@ public:
   void prepare(const Launch &launch, uint64_t sharedBytes, unsigned threads);
   void startBlock(uint64_t index);
 
-  void checkGlobal(BlockThread *thread, uint64_t address, Access access);
+  const SharedChecks *checks() const { return &sharedChecks; }
+  void checkGlobal(BlockThread *thread, uint64_t base,
+                   const CheckedAccess *accesses, uint32_t count);
   void checkShared(BlockThread *thread, uint64_t offset, Access access);
-  void checkBounds(BlockThread *thread, uint64_t offset, uint64_t limit,
-                   const char *what, Access access);
+  [[noreturn]] void badOffset(BlockThread *thread, uint64_t offset,
+                              uint64_t limit, const char *what, Access access);
   void checkBarrier(BlockThread *thread, uint32_t id, uint32_t count,
                     uint32_t line, bool waits);
   void fence(BlockThread *thread, bool beyondBlock);
@@ -68,22 +70,32 @@ private:
     bool strong() const { return who >> 10 & 1; }
     uint32_t line() const { return who >> 11; }
   };
-  struct SharedCell {
-    SharedStamp write, read, otherRead;
+  // Of all granules, ticks and the rest apart: four are compared at once.
+  struct SharedStamps {
+    std::vector<uint32_t> tick, who;
+    SharedStamp get(size_t i) const { return {tick[i], who[i]}; }
+    void set(size_t i, SharedStamp stamp) {
+      tick[i] = stamp.tick, who[i] = stamp.who;
+    }
   };
   struct BarrierLine {
     uint32_t tick, line;
   };
 
   bool conflicts(uint64_t stamp, bool strong);
+  void checkGlobalAccess(BlockThread *thread, uint64_t address, Access access);
+  void checkCells(BlockThread *thread, uint64_t address, const Access &access);
   void readGlobal(BlockThread *thread, ShadowCell &cell, uint64_t address,
                   const Access &access, uint64_t mine);
   void writeGlobal(BlockThread *thread, ShadowCell &cell, uint64_t address,
                    const Access &access, uint64_t mine);
   void checkState(BlockThread *thread, uint64_t address, const Access &access);
-  void noteRead(SharedCell &cell, uint32_t &settledAt, SharedStamp mine);
-  [[gnu::noinline]] void checkSharedCells(BlockThread *thread, uint64_t offset,
-                                          const Access &access);
+  template <int Count> bool isPlainLoad(size_t granule, uint32_t who);
+  template <int Count> bool isPlainStore(size_t granule, uint32_t who);
+  void noteRead(size_t granule, SharedStamp mine);
+  [[gnu::noinline]] void checkSharedGranules(BlockThread *thread,
+                                             uint64_t offset,
+                                             const Access &access);
 
   [[noreturn, gnu::cold]] void globalRace(BlockThread *thread, uint64_t address,
                                           const Access &access, uint64_t stamp,
@@ -98,14 +110,16 @@ private:
   uint32_t launchNumber = 0;
   uint32_t block = 0;
   uint64_t sharedBytes = 0;
-  uint32_t sharedShift = 2, globalShift = 2;
+  uint32_t sharedShift = 2, granuleShift = 2, unitShift = 2;
   BlockOrder order;
   BlockKnowledge knowledge;
-  std::vector<SharedCell> cells;
-  // As `cells`: the tick at which a granule that is written, and ordered before
-  // the whole block, has two readers. A third one then tells nothing new to a
-  // writer: all that most loads need to look at.
+  bool ordersPartly = false;
+  SharedStamps writes, reads, otherReads;
+  // The tick at which one more plain load of a granule can change nothing: it
+  // is written, ordered before the whole block, and has readers enough. Kernels
+  // look here themselves.
   std::vector<uint32_t> settled;
+  SharedChecks sharedChecks = {};
   std::vector<BarrierLine> barrierLines; // 16 a warp
 };
 

@@ -4,9 +4,12 @@
 // beside the window of device memory, and take pages as kernels touch them:
 //
 //   state   a byte for each byte: is it allocated, has anybody defined it?
-//   cells   three stamps for each granule (the width of the kernel's smallest
+//   cells   three stamps for each unit (the width of the kernel's widest
 //           access, 1 to 16 bytes): the last write and two reads by different
 //           blocks, for races between the blocks of one launch.
+//   parts   the same for each granule (the width of its narrowest access) of
+//           units that an access narrower than the unit has split in this
+//           launch; splits says which those are.
 //
 // A stamp packs launch, block, thread, fence interval, line and whether the
 // access was atomic into 64 bits. Stamps of earlier launches mean nothing; the
@@ -18,6 +21,7 @@
 #include "runtime/emulator/Kernel.h"
 
 #include <atomic>
+#include <mutex>
 
 namespace pascaline::emulator {
 
@@ -69,16 +73,27 @@ public:
 
   bool covers(uint64_t address) const { return address - base < bytes; }
   uint8_t *state(uint64_t address) const { return states + (address - base); }
-  ShadowCell *cell(uint64_t address, uint32_t shift) const {
-    return cells + ((address - base) >> shift);
+  ShadowCell *cell(uint64_t address, uint32_t unitShift) const {
+    return cells + ((address - base) >> unitShift);
   }
+  ShadowCell *part(uint64_t address, uint32_t granuleShift) const {
+    return parts + ((address - base) >> granuleShift);
+  }
+  bool isSplit(uint64_t address, uint32_t unitShift, uint32_t launch) const {
+    return splits[(address - base) >> unitShift].load() == launch;
+  }
+  // From now on the unit's parts count, which begin as the unit was.
+  void split(uint64_t address, uint32_t unitShift, uint32_t granuleShift,
+             uint32_t launch);
   // A new launch's number, 1 to 255. One launch runs at a time.
   uint32_t nextLaunch();
 
 private:
   uint64_t base = 0, bytes = 0;
   uint8_t *states = nullptr;
-  ShadowCell *cells = nullptr;
+  ShadowCell *cells = nullptr, *parts = nullptr;
+  std::atomic<uint8_t> *splits = nullptr;
+  std::mutex splitting[64];
   uint32_t launch = 0;
 };
 

@@ -137,8 +137,8 @@ extern "C" void pascalineEmulatorTexture(ThreadState *state, uint64_t handle,
   bool inside = x >= 0 && uint64_t(x) < texture->texels;
   if (inside && thread->runner()->sanitizer()) {
     uint64_t bytes = texture->texelBytes();
-    pascalineEmulatorCheckGlobal(state, texture->address + uint64_t(x) * bytes,
-                                 line | bytes << 32);
+    CheckedAccess read{int64_t(uint64_t(x) * bytes), line | bytes << 32};
+    pascalineEmulatorCheckGlobal(state, texture->address, &read, 1);
   }
   uint32_t four[4];
   texture->fetch(x, four);

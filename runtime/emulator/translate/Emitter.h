@@ -27,6 +27,8 @@ using ptx::Operand;
 using ptx::Space;
 using ptx::Type;
 
+struct AccessGroup; // AccessGroups.h
+
 class Emitter {
 public:
   Emitter(const ptx::Module &source, const KernelLayout &layout,
@@ -121,7 +123,6 @@ public:
   llvm::IRBuilder<> builder;
   Diagnostic &diagnostic;
   bool switches = false; // a hook that may wait was called
-  uint8_t sharedGranuleShift = 4, globalGranuleShift = 4; // as in KernelInfo
 
 private:
   llvm::Value *field(const char *name, uint64_t offset);
@@ -131,10 +132,15 @@ private:
                          Type type);
   llvm::Value *confinedAddress(const Instruction &at, const Operand &operand,
                                Space space, uint64_t accessBytes);
-  llvm::Value *unconfinedAddress(const Instruction &at, const Operand &operand,
-                                 Space &space, llvm::Value *pointer);
+  llvm::Value *unconfinedBase(const Instruction &at, const Operand &operand,
+                              Space &space, llvm::Value *pointer);
   void checkAccess(const Instruction &at, const Operand &operand, Space space,
                    uint64_t bytes, llvm::Value *pointer);
+  void checkOffset(const Instruction &at, const char *hook, llvm::Value *offset,
+                   uint64_t bytes, uint64_t limit);
+  void checkSettled(const AccessGroup &group, llvm::Value *base,
+                    llvm::BasicBlock *slow);
+  void continueIf(llvm::Value *fine, llvm::BasicBlock *slow);
   llvm::Value *kernelParamAddress(llvm::Value *value, uint64_t accessBytes);
   llvm::Value *functionParamAddress(llvm::Value *value, uint64_t accessBytes);
   void findAddressedParams();
@@ -153,6 +159,7 @@ private:
   std::unordered_map<const ptx::Variable *, llvm::Value *> paramPointers;
   std::vector<const ptx::Variable *> addressedParams; // of a device function
   llvm::AllocaInst *carrySlot = nullptr;
+  std::vector<bool> checked; // instructions that an earlier check covers
 };
 
 // Reads an instruction's modifiers and sees that each has a meaning.

@@ -1,5 +1,6 @@
 #include "runtime/emulator/translate/Translator.h"
 #include "runtime/emulator/ptx/Parser.h"
+#include "runtime/emulator/translate/AccessGroups.h"
 #include "runtime/emulator/translate/Emitter.h"
 #include "runtime/emulator/translate/HostCompiler.h"
 #include "runtime/emulator/translate/HostFunctions.h"
@@ -54,20 +55,18 @@ bool translate(const ptx::Module &source, Unit &unit, bool count,
   unit.module =
       std::make_unique<llvm::Module>(unit.layout.info.name, *unit.context);
   std::vector<llvm::Function *> codes;
-  for (const ptx::Function *function : unit.layout.functions)
+  for (const ptx::Function *function : unit.layout.functions) {
     codes.push_back(declare(*unit.module, *function));
+    if (unit.layout.info.sanitized)
+      noteAccesses(*function, unit.layout.info);
+  }
   auto plan = count ? std::make_shared<CountPlan>() : nullptr;
   for (size_t i = 0; i < codes.size(); ++i) {
     Emitter emitter(source, unit.layout, *unit.layout.functions[i], codes[i],
                     diagnostic, plan.get());
     if (!emitter.run())
       return false;
-    KernelInfo &info = unit.layout.info;
-    info.switches |= emitter.switches;
-    info.sharedGranuleShift =
-        std::min(info.sharedGranuleShift, emitter.sharedGranuleShift);
-    info.globalGranuleShift =
-        std::min(info.globalGranuleShift, emitter.globalGranuleShift);
+    unit.layout.info.switches |= emitter.switches;
   }
   unit.layout.info.counted = std::move(plan);
   return true;
