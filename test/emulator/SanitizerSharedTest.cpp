@@ -67,6 +67,16 @@ const Fault kFaults[] = {
       kWords, 1, 96},
      kFailed,
      {"thread (69,0,0): race", "has read at line @B"}},
+    // The readers that come first are ordered before the writer.
+    {{"ReadWriteOrderedAfterOneWarp",
+      OWN "st.shared.u32 [%r1], %r0;\nbar.sync 0;\n"
+          "ld.shared.u32 %r3, [s+20]; //B\nshr.u32 %r4, %r0, 5;\n"
+          "setp.eq.u32 %p1, %r4, 1;\n@%p1 bra END;\nbar.sync 1, 64;\n"
+          "setp.ne.u32 %p1, %r0, 69;\n@%p1 bra END;\n"
+          "st.shared.u32 [s+20], %r3; //A\nEND:\n",
+      kWords, 1, 96},
+     kFailed,
+     {"thread (69,0,0): race", "line @A writes", "has read at line @B"}},
     {{"WarpBarrierAcrossWarps",
       WRITE_OWN "bar.warp.sync -1;\nsetp.ne.u32 %p1, %r0, 32;\n@%p1 bra END;\n"
                 "ld.shared.u32 %r3, [s]; //A\nEND:\n",

@@ -48,11 +48,13 @@ void pascalineEmulatorTexture(ThreadState *, uint64_t handle, int32_t x,
   std::iota(result, result + 4, 1);
 }
 void pascalineEmulatorCheckGlobal(ThreadState *, uint64_t,
-                                  const CheckedAccess *, uint32_t count) {
+                                  const pascaline::emulator::CheckedAccess *,
+                                  uint32_t count) {
   note("check global", {count});
 }
 void pascalineEmulatorCheckShared(ThreadState *, uint64_t base,
-                                  const CheckedAccess *, uint32_t count) {
+                                  const pascaline::emulator::CheckedAccess *,
+                                  uint32_t count) {
   note("check shared", {uint32_t(base), count});
 }
 void pascalineEmulatorBadLocal(ThreadState *, uint64_t offset, uint64_t limit,
