@@ -76,8 +76,8 @@ struct ThreadState {
   uint32_t dynamicSharedBytes;
   uint32_t smId;
   void *scheduler; // the scheduler's own record of this thread
-  // The PTX line of the shuffle or vote without .sync that is about to be
-  // called; generated code stores it, see kWithoutSync.
+  // The PTX line of the barrier, shuffle, vote or trap that is about to be
+  // called; generated code stores it.
   uint32_t line;
   const struct SharedChecks *checks; // null unless the kernel is sanitized
 };

@@ -55,6 +55,29 @@ const Fault kFaults[] = {
       "", 16, 4},
      kFailed,
      {"line @A reads 4 bytes", "thread (3,0,0) has written at line @B"}},
+    // Accesses of several widths in one kernel.
+    {{"WideWriteNarrowRead",
+      "setp.ne.u32 %p1, %r31, 3;\n@%p1 bra READ;\n"
+      "st.global.v4.u32 [%rd0+32], {%r0, %r0, %r0, %r0}; //A\nREAD:\n"
+      "ld.global.u32 %r1, [%rd0+40]; //B\n",
+      "", 16},
+     kFailed,
+     {"race in device memory", "line @A", "line @B", "block (3,0,0)"}},
+    {{"NarrowWriteWideRead",
+      "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd0+32]; //B\n"
+      "setp.ne.u32 %p1, %r31, 7;\n@%p1 bra END;\n"
+      "st.global.u16 [%rd0+46], %r1; //A\nEND:\n",
+      "", 16},
+     kFailed,
+     {"race in device memory", "line @A", "line @B", "block (7,0,0)"}},
+    {{"WideWriteNarrowWrite",
+      "setp.ne.u32 %p1, %r31, 3;\n@%p1 bra READ;\n"
+      "st.global.v4.u32 [%rd0+32], {%r0, %r0, %r0, %r0}; //A\nREAD:\n"
+      "setp.ne.u32 %p1, %r31, 9;\n@%p1 bra END;\n"
+      "st.global.u8 [%rd0+47], %r0; //B\nEND:\n",
+      "", 16},
+     kFailed,
+     {"race in device memory", "line @A", "line @B"}},
     {{"AtomicAndPlainStore",
       "setp.eq.u32 %p1, %r31, 0;\n@%p1 bra STORE;\n"
       "red.global.add.u32 [%rd0], 1; //A\nbra END;\nSTORE:\n"
@@ -99,6 +122,12 @@ const Kernel kCorrect[] = {
     {"NeighbouringBytes",
      "cvt.u64.u32 %rd1, %r31;\nadd.u64 %rd1, %rd1, %rd0;\n"
      "st.global.u8 [%rd1], %r0;\n",
+     "", 64},
+    // A unit of four words, each of another block's.
+    {"NeighbouringWords",
+     "mul.wide.u32 %rd1, %r31, 4;\nadd.u64 %rd1, %rd1, %rd0;\n"
+     "st.global.u32 [%rd1], %r0;\nld.global.u32 %r1, [%rd1];\n"
+     "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd0+496];\n",
      "", 64},
     {"ReadByAll", "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd0];\n", "", 64,
      64},

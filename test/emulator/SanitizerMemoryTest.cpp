@@ -13,6 +13,14 @@ const Fault kFaults[] = {
      {"block (0,0,0), thread (0,0,0): line @A reads 4 bytes outside live "
       "allocations",
       "0 bytes past the end of an allocation of 1000 bytes"}},
+    {{"LoadOneBytePastTheEnd", "ld.global.u8 %r1, [%rd0+1000]; //A\n"},
+     kIllegal,
+     {"line @A reads 1 bytes outside live allocations",
+      "0 bytes past the end of an allocation of 1000 bytes"}},
+    {{"VectorAcrossTheEnd",
+      "st.global.v4.u32 [%rd0+992], {%r0, %r0, %r0, %r0}; //A\n"},
+     kIllegal,
+     {"line @A writes 16 bytes outside live allocations"}},
     {{"OneThreadStoresPastTheEnd",
       "mul.wide.u32 %rd1, %r0, 4;\nadd.u64 %rd1, %rd1, %rd0;\n"
       "st.global.u32 [%rd1], %r0; //A\n",
@@ -100,6 +108,20 @@ TEST_F(SanitizerMemory, FreedMemoryIsFound) {
   EXPECT_DONE(cuMemFree_v2(pointer));
   EXPECT_EQ(launch(k, 1, 1, {&pointer}), kIllegal);
   EXPECT_ERROR_HAS("line 8 writes 4 bytes outside live allocations");
+}
+
+TEST_F(SanitizerMemory, PartialCopiesAndFillsDefineTheirBytesAlone) {
+  CUfunction k = kernel("ld.global.u8 %r1, [%rd0];\n");
+  CUdeviceptr buffer = allocate(256);
+  EXPECT_DONE(cuMemcpyHtoD_v2(buffer, "abc", 3));
+  EXPECT_DONE(cuMemsetD16_v2(buffer + 8, 7, 1));
+  for (uint64_t offset : {0, 2, 8, 9}) {
+    CUdeviceptr defined = buffer + offset;
+    EXPECT_DONE(launch(k, 1, 1, {&defined}));
+  }
+  CUdeviceptr after = buffer + 3;
+  EXPECT_EQ(launch(k, 1, 1, {&after}), kFailed);
+  EXPECT_ERROR_HAS("of device memory that nobody has written");
 }
 
 // Copies on the device carry what is undefined along.

@@ -107,11 +107,51 @@ const Fault kFaults[] = {
      {"line @A waits at barrier 0, where other lanes of the warp wait at line "
       "@B"}},
     {{"BarrierThatNotAllReach",
-      "setp.lt.u32 %p1, %r0, 32;\n@%p1 bra OTHER;\nbar.sync 0;\nbra END;\n"
-      "OTHER:\nbar.sync 1;\nEND:\n",
+      "setp.lt.u32 %p1, %r0, 32;\n@%p1 bra OTHER;\nbar.sync 0; //A\nbra END;\n"
+      "OTHER:\nbar.sync 1; //B\nEND:\n",
       "", 1, 64},
      kFailed,
-     {"deadlock, 32 of 64 threads wait at barrier 0"}},
+     {"deadlock, 32 of 64 threads wait at barrier 0, one is (32,0,0) at line "
+      "@A; 32 of 64 threads wait at barrier 1, one is (0,0,0) at line @B"}},
+    {{"BarrierWithAWrongCount",
+      "setp.lt.u32 %p1, %r0, 32;\n@%p1 bra OTHER;\nbar.sync 1, 64;\nbra END;\n"
+      "OTHER:\nbar.sync 1, 32;\nbar.sync 1, 96; //A\nEND:\n",
+      "", 1, 96},
+     kFailed,
+     {"line @A: barrier 1 for 96 threads, where others wait for 64"}},
+    {{"ShuffleThatNotAllReach",
+      "setp.lt.u32 %p1, %r0, 4;\n@%p1 bra END;\n"
+      "shfl.sync.idx.b32 %r1, %r0, 0, 31, -1; //A\nbra OUT;\n"
+      "END:\nbar.sync 0; //B\nOUT:\n",
+      "", 1, 32},
+     kFailed,
+     {"deadlock", "at line @B",
+      "a shuffle of lanes 0xffffffff, one is (4,0,0) "
+      "at line @A"}},
+    // What one check stands for is reported each by its own line.
+    {{"SecondOfAGroupIsOutside",
+      "mov.u32 %r1, s;\nst.shared.u32 [%r1], %r0;\n"
+      "st.shared.u32 [%r1+1024], %r0; //A\n",
+      kWords},
+     kIllegal,
+     {"line @A writes 4 bytes outside the block's shared memory, at 0x400 of "
+      "its 1024 bytes"}},
+    {{"ThirdOfAGroupIsUndefined",
+      "mov.u32 %r1, s;\nst.shared.v2.u32 [%r1], {%r0, %r0};\nbar.sync 0;\n"
+      "ld.shared.u32 %r2, [%r1];\nld.shared.u32 %r3, [%r1+4];\n"
+      "ld.shared.u32 %r4, [%r1+8]; //A\n",
+      kWords},
+     kFailed,
+     {"line @A reads 4 bytes of shared memory", "at 0x8"}},
+    {{"MisalignedVectorLoad",
+      "mov.u32 %r1, s;\nld.shared.v4.u32 {%r2, %r3, %r4, %r5}, [%r1+8]; //A\n",
+      kWords},
+     kMisaligned,
+     {"line @A reads 16 bytes at a misaligned offset of shared memory"}},
+    {{"DynamicPastTheEnd", "st.shared.u32 [d+4], %r0; //A\n",
+      ".extern .shared .align 4 .b8 d[];\n.shared .align 4 .b8 s[64];"},
+     kIllegal,
+     {"line @A writes 4 bytes outside the block's shared memory"}},
 };
 
 class SharedFault : public FaultTest {};
@@ -156,6 +196,19 @@ const Kernel kCorrect[] = {
      kWords, 2, 64},
     {"EarlyExitBeforeABarrier",
      "setp.ge.u32 %p1, %r0, 40;\n@%p1 ret;\nbar.sync 0;\n", "", 2, 64},
+    // One reader of many writes behind the next barrier.
+    {"ReadByAllThenWritten",
+     WRITE_OWN "bar.sync 0;\nld.shared.u32 %r3, [s+20];\nbar.sync 0;\n"
+               "setp.ne.u32 %p1, %r0, 3;\n@%p1 bra END;\n"
+               "st.shared.u32 [s+20], %r3;\nEND:\nbar.sync 0;\n"
+               "ld.shared.u32 %r3, [s+20];\n",
+     kWords, 3, 64},
+    // A thread reads and writes what is its own, over and over.
+    {"OwnWordWithoutBarriers",
+     WRITE_OWN "ld.shared.u32 %r3, [%r1];\nst.shared.u32 [%r1], %r3;\n"
+               "ld.shared.u32 %r3, [%r1];\nbar.sync 0;\n"
+               "ld.shared.u32 %r3, [%r1];\nst.shared.u32 [%r1], %r3;\n",
+     kWords, 2, 64},
     {"BarrierInALoop",
      WRITE_OWN "mov.u32 %r3, 32;\nLOOP:\nbar.sync 0;\n"
                "setp.ge.u32 %p1, %r0, %r3;\n@%p1 bra SKIP;\n"

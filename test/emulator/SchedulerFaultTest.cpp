@@ -85,6 +85,7 @@ TEST(SchedulerFault, AnEndlessRecursion) {
 }
 
 void trap(ThreadState *s) {
+  s->line = 9;
   if (s->tid[0] == 3)
     pascalineEmulatorTrap(s);
 }
@@ -93,23 +94,26 @@ TEST(SchedulerFault, Trap) {
   for (bool switches : {false, true}) {
     LaunchFailure failure = launch(trap, shape(2, 32), nullptr, switches);
     EXPECT_EQ(failure.kind, FailureKind::LaunchFailed);
-    EXPECT_NE(failure.message.find("thread (3,0,0): executed trap"),
+    EXPECT_NE(failure.message.find("thread (3,0,0): line 9: executed trap"),
               std::string::npos);
   }
   expectStillWorks();
 }
 
 void differentBarriers(ThreadState *s) {
+  s->line = 20 + s->tid[0] % 2;
   pascalineEmulatorBarrier(s, s->tid[0] % 2, 0);
 }
 
 TEST(SchedulerFault, DifferentBarriersAreADeadlock) {
   LaunchFailure failure = launch(differentBarriers, shape(3, 64), nullptr);
   EXPECT_EQ(failure.kind, FailureKind::LaunchFailed);
-  EXPECT_NE(failure.message.find(
-                "deadlock, 32 of 64 threads wait at barrier 0, one is (0,0,0); "
-                "32 of 64 threads wait at barrier 1, one is (1,0,0)"),
-            std::string::npos)
+  EXPECT_NE(
+      failure.message.find(
+          "deadlock, 32 of 64 threads wait at barrier 0, one is (0,0,0) at "
+          "line 20; 32 of 64 threads wait at barrier 1, one is (1,0,0) "
+          "at line 21"),
+      std::string::npos)
       << failure.message;
   expectStillWorks();
 }
@@ -132,7 +136,10 @@ TEST(SchedulerFault, AShuffleWithoutItsLanesIsADeadlock) {
 }
 
 void foreignMask(ThreadState *s) { pascalineEmulatorVote(s, 0, 1, 0xf0); }
-void badId(ThreadState *s) { pascalineEmulatorBarrier(s, 16, 0); }
+void badId(ThreadState *s) {
+  s->line = 5;
+  pascalineEmulatorBarrier(s, 16, 0);
+}
 void badCount(ThreadState *s) { pascalineEmulatorBarrier(s, 0, 33); }
 void counts(ThreadState *s) {
   pascalineEmulatorBarrier(s, 0, s->tid[0] ? 64 : 32);
@@ -144,7 +151,7 @@ TEST(SchedulerFault, MisuseOfBarriersAndMasks) {
     const char *sentence;
   } cases[] = {
       {foreignMask, "whose mask 0xf0 leaves out its own lane 0"},
-      {badId, "barrier 16 is not in 0..15"},
+      {badId, "line 5: barrier 16 is not in 0..15"},
       {badCount, "barrier 0 for 33 threads, which is no multiple of 32"},
       {counts, "barrier 0 for 64 threads, where others wait for 32"},
   };

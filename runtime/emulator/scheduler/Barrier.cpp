@@ -4,7 +4,8 @@
 namespace pascaline::emulator {
 
 void BlockRunner::misuse(BlockThread *thread, uint32_t id, uint32_t count) {
-  std::string barrier = "barrier " + std::to_string(id);
+  std::string barrier = "line " + std::to_string(thread->state.line) +
+                        ": barrier " + std::to_string(id);
   std::string threads = " for " + std::to_string(count) + " threads";
   if (id >= 16)
     explain(thread, barrier + " is not in 0..15");

@@ -213,8 +213,8 @@ void BlockRunner::threadExited(BlockThread *thread) {
   }
 }
 
-void BlockRunner::stop(BlockThread *thread, const char *what) {
-  explain(thread, what);
+void BlockRunner::stop(BlockThread *thread, uint32_t line, const char *what) {
+  explain(thread, "line " + std::to_string(line) + ": " + what);
   leave();
 }
 
@@ -232,7 +232,7 @@ void BlockRunner::leave() {
 
 extern "C" void pascalineEmulatorTrap(ThreadState *state) {
   BlockThread *thread = BlockThread::of(state);
-  thread->runner()->stop(thread, "executed trap");
+  thread->runner()->stop(thread, state->line, "executed trap");
 }
 
 } // namespace pascaline::emulator

@@ -113,7 +113,7 @@ public:
   uint64_t collect(BlockThread *thread, Collective kind, uint32_t op,
                    uint32_t mask);
   // Ends the block; `what` is a literal: "executed trap".
-  [[noreturn]] void stop(BlockThread *thread, const char *what);
+  [[noreturn]] void stop(BlockThread *thread, uint32_t line, const char *what);
 
   // Null unless the kernel counts.
   Counting *counter() { return counting.get(); }

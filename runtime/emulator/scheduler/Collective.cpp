@@ -76,11 +76,11 @@ uint64_t BlockRunner::collect(BlockThread *thread, Collective kind, uint32_t op,
   if (counting && op & kWithoutSync)
     mask = counting->activeLanes(thread);
   if (!(mask >> lane & 1)) {
-    char text[96];
+    char text[112];
     std::snprintf(text, sizeof text,
-                  "a shuffle, vote or warp barrier whose mask 0x%x leaves out "
-                  "its own lane %u",
-                  mask, lane);
+                  "line %u: a shuffle, vote or warp barrier whose mask 0x%x "
+                  "leaves out its own lane %u",
+                  thread->state.line, mask, lane);
     explain(thread, text);
     leave();
   }

@@ -135,7 +135,8 @@ void BlockRunner::explainDeadlock() {
       text += "; ";
     text += std::to_string(waiting) + " of " + std::to_string(threadCount) +
             " threads wait at " + at + ", one is " +
-            coordinates(first.state.tid);
+            coordinates(first.state.tid) + " at line " +
+            std::to_string(first.state.line);
   };
   for (unsigned id = 0; id < 16; ++id) {
     const Barrier &barrier = barriers[id];

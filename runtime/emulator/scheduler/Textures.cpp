@@ -133,7 +133,8 @@ extern "C" void pascalineEmulatorTexture(ThreadState *state, uint64_t handle,
   const Texture *texture = TextureTable::get().find(handle);
   BlockThread *thread = BlockThread::of(state);
   if (!texture)
-    thread->runner()->stop(thread, "a texture fetch from what is no texture");
+    thread->runner()->stop(thread, line,
+                           "a texture fetch from what is no texture");
   bool inside = x >= 0 && uint64_t(x) < texture->texels;
   if (inside && thread->runner()->sanitizer()) {
     uint64_t bytes = texture->texelBytes();

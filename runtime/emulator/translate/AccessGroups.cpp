@@ -17,7 +17,7 @@ constexpr size_t kMostMembers = 64, kReach = 2048;
 // After these the thread may be elsewhere, or ordered after another one.
 constexpr std::string_view kEnds[] = {
     "bra",  "brx",  "ret",        "exit",   "call",  "trap", "bar", "barrier",
-    "shfl", "vote", "activemask", "membar", "fence", "atom", "red", "match"};
+    "shfl", "vote", "activemask", "membar", "fence", "atom", "red", "brkpt"};
 
 bool ends(const Instruction &instruction) {
   return std::find(std::begin(kEnds), std::end(kEnds), instruction.opcode) !=

@@ -44,6 +44,7 @@ bool emitBranchIndexed(Emitter &emitter, const Instruction &instruction) {
     branch->addCase(emitter.builder.getInt32(i),
                     emitter.labelBlock(targets[i]));
   emitter.startBlock(outside);
+  emitter.noteLine(instruction);
   emitter.callHook("pascalineEmulatorTrap", {});
   emitter.leave(/*exits=*/true);
   emitter.startDeadBlock();
@@ -170,6 +171,7 @@ bool emitExit(Emitter &emitter, const Instruction &instruction) {
 bool emitTrap(Emitter &emitter, const Instruction &instruction) {
   if (!Modifiers(emitter, instruction).done(0))
     return false;
+  emitter.noteLine(instruction);
   emitter.callHook("pascalineEmulatorTrap", {});
   emitter.leave(/*exits=*/true);
   emitter.startDeadBlock();

@@ -216,6 +216,17 @@ Value *Emitter::entryLoad(llvm::Type *type, uint64_t offset, const char *name,
   return load;
 }
 
+void Emitter::noteLine(const Instruction &at) {
+  Value *line = builder.CreateConstGEP1_64(builder.getInt8Ty(), code->getArg(0),
+                                           offsetof(ThreadState, line));
+  builder.CreateStore(builder.getInt32(at.line), line);
+}
+
+void Emitter::willWait(const Instruction &at) {
+  switches = true;
+  noteLine(at);
+}
+
 Value *Emitter::field(const char *name, uint64_t offset) {
   return entryLoad(builder.getPtrTy(), offset, name, 0);
 }

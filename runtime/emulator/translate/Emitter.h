@@ -65,6 +65,9 @@ public:
   // The host pointer of an address operand in a space.
   llvm::Value *address(const Instruction &at, const Operand &operand,
                        Space space, uint64_t accessBytes);
+  // Before a hook that may wait: ThreadState::line says where.
+  void willWait(const Instruction &at);
+  void noteLine(const Instruction &at);
   // What the sanitizer wants to know; nothing is emitted in a plain module.
   void checkBarrier(const Instruction &at, llvm::Value *id, llvm::Value *count,
                     bool waits);

@@ -17,23 +17,14 @@ bool emitWarpBarrier(Emitter &emitter, const Instruction &instruction,
   Value *mask = emitter.read(instruction, instruction.operands[0], Type::B32);
   if (!mask)
     return false;
-  emitter.switches = true;
+  emitter.willWait(instruction);
   emitter.callHook("pascalineEmulatorWarpSync", {mask});
   return true;
 }
 
-// The operation's number for a hook. Forms without .sync say so, and at which
-// line they are: see kWithoutSync.
-Value *operationCode(Emitter &emitter, const Instruction &instruction,
-                     uint32_t operation, bool sync) {
-  llvm::IRBuilder<> &builder = emitter.builder;
-  if (sync)
-    return builder.getInt32(operation);
-  Value *line =
-      builder.CreateConstGEP1_64(builder.getInt8Ty(), emitter.code->getArg(0),
-                                 offsetof(ThreadState, line));
-  builder.CreateStore(builder.getInt32(instruction.line), line);
-  return builder.getInt32(operation | kWithoutSync);
+// The operation's number for a hook; see kWithoutSync.
+Value *operationCode(Emitter &emitter, uint32_t operation, bool sync) {
+  return emitter.builder.getInt32(sync ? operation : operation | kWithoutSync);
 }
 
 } // namespace
@@ -66,7 +57,7 @@ bool emitBarrier(Emitter &emitter, const Instruction &instruction) {
   if (!id || !count)
     return false;
   id = emitter.builder.CreateAnd(id, 15);
-  emitter.switches = true;
+  emitter.willWait(instruction);
   emitter.checkBarrier(instruction, id, count, kind != 1);
   if (kind == 0) {
     emitter.callHook("pascalineEmulatorBarrier", {id, count});
@@ -104,11 +95,11 @@ bool emitShuffle(Emitter &emitter, const Instruction &instruction) {
     if (!(values[i] = emitter.read(instruction, instruction.operands[1 + i],
                                    Type::B32)))
       return false;
-  emitter.switches = true;
+  emitter.willWait(instruction);
   Value *both =
       emitter.callHook("pascalineEmulatorShuffle", builder.getInt64Ty(),
-                       {operationCode(emitter, instruction, mode, sync),
-                        values[0], values[1], values[2], values[3]});
+                       {operationCode(emitter, mode, sync), values[0],
+                        values[1], values[2], values[3]});
   Value *value = builder.CreateTrunc(both, builder.getInt32Ty());
   const Operand &to = instruction.operands[0];
   if (!to.is(Operand::Kind::Pair))
@@ -137,10 +128,10 @@ bool emitVote(Emitter &emitter, const Instruction &instruction) {
     mask = emitter.read(instruction, instruction.operands[2], Type::B32);
   if (!predicate || !mask)
     return false;
-  emitter.switches = true;
+  emitter.willWait(instruction);
   Value *result = emitter.callHook(
       "pascalineEmulatorVote", builder.getInt32Ty(),
-      {operationCode(emitter, instruction, operation, sync),
+      {operationCode(emitter, operation, sync),
        builder.CreateZExt(predicate, builder.getInt32Ty()), mask});
   if (type == Type::Pred)
     result = builder.CreateICmpNE(result, builder.getInt32(0));
@@ -155,11 +146,11 @@ bool emitActiveMask(Emitter &emitter, const Instruction &instruction) {
   if (!modifiers.done(1))
     return false;
   llvm::IRBuilder<> &builder = emitter.builder;
-  emitter.switches = true;
+  emitter.willWait(instruction);
   Value *result =
       emitter.callHook("pascalineEmulatorVote", builder.getInt32Ty(),
-                       {operationCode(emitter, instruction, 3, false),
-                        builder.getInt32(1), builder.getInt32(~0u)});
+                       {operationCode(emitter, 3, false), builder.getInt32(1),
+                        builder.getInt32(~0u)});
   return emitter.write(instruction, instruction.operands[0], result, Type::B32);
 }
 

@@ -61,7 +61,6 @@ bool emitTexture(Emitter &emitter, const Instruction &instruction) {
   llvm::IRBuilder<> &builder = emitter.builder;
   llvm::Type *word = builder.getInt32Ty();
   llvm::AllocaInst *result = emitter.slot(llvm::ArrayType::get(word, 4));
-  emitter.globalGranuleShift = 0; // whatever the texture's format is
   emitter.callHook("pascalineEmulatorTexture",
                    {handle, at, builder.getInt32(instruction.line), result});
   for (unsigned i = 0; i < 4; ++i) {
