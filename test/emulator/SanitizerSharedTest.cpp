@@ -114,11 +114,12 @@ const Fault kFaults[] = {
      {"deadlock, 32 of 64 threads wait at barrier 0, one is (32,0,0) at line "
       "@A; 32 of 64 threads wait at barrier 1, one is (0,0,0) at line @B"}},
     {{"BarrierWithAWrongCount",
-      "setp.lt.u32 %p1, %r0, 32;\n@%p1 bra OTHER;\nbar.sync 1, 64;\nbra END;\n"
-      "OTHER:\nbar.sync 1, 32;\nbar.sync 1, 96; //A\nEND:\n",
+      "setp.lt.u32 %p1, %r0, 32;\n@%p1 bra OTHER;\nbar.sync 1, 64; //A\nbra "
+      "END;\n"
+      "OTHER:\nbar.sync 1, 32;\nbar.sync 1, 96;\nEND:\n",
       "", 1, 96},
      kFailed,
-     {"line @A: barrier 1 for 96 threads, where others wait for 64"}},
+     {"line @A: barrier 1 for 64 threads, where others wait for 96"}},
     {{"ShuffleThatNotAllReach",
       "setp.lt.u32 %p1, %r0, 4;\n@%p1 bra END;\n"
       "shfl.sync.idx.b32 %r1, %r0, 0, 31, -1; //A\nbra OUT;\n"
