@@ -44,6 +44,14 @@ void *operator new[](size_t bytes) { return allocate(bytes, 0); }
 void *operator new(size_t bytes, std::align_val_t alignment) {
   return allocate(bytes, size_t(alignment));
 }
+// std::stable_sort's, for one; all of a kind, or new and delete would not
+// match.
+void *operator new(size_t bytes, const std::nothrow_t &) noexcept {
+  return malloc(bytes ? bytes : 1);
+}
+void *operator new[](size_t bytes, const std::nothrow_t &) noexcept {
+  return malloc(bytes ? bytes : 1);
+}
 void operator delete(void *memory) noexcept { free(memory); }
 void operator delete[](void *memory) noexcept { free(memory); }
 void operator delete(void *memory, size_t) noexcept { free(memory); }
