@@ -74,12 +74,12 @@ run_part() {
   unit)
     suite unit "$RESULTS/unit.xml" ctest --test-dir build --output-on-failure \
       -j "${JOBS:-$(nproc)}" --output-junit "$PWD/$RESULTS/unit.xml" ;;
-  # Operators run under the emulator's sanitizer: a kernel must not only give
+  # Operators and memory plans run under the emulator's sanitizer: a kernel must not only give
   # the right values, it must not get them by reading what it should not.
-  ops | conformance)
+  ops | conformance | memory)
     PASCALINE_EMULATOR_SANITIZE=1 suite "$1" "$RESULTS/$1.json" \
       "$PYTHON" "test/e2e/$1.py" --json "$RESULTS/$1.json" ;;
-  slice | counters | memory | report | refusals | package | check | calibrate)
+  slice | counters | report | refusals | package | check | calibrate)
     suite "$1" "$RESULTS/$1.json" "$PYTHON" "test/e2e/$1.py" --json "$RESULTS/$1.json" ;;
   cuda)
     suite cuda "$RESULTS/cuda.json" "$PYTHON" test/emulator/cuda/run.py --json "$RESULTS/cuda.json"
