@@ -9,7 +9,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-PARTS=(format layers pass-tests alone lit unit cuda slice counters ops memory report refusals package check calibrate conformance fuzz models)
+PARTS=(format layers pass-tests alone lit unit cuda slice counters ops memory report refusals package check calibrate conformance fuzz sanitized models)
 RESULTS=build/test-results
 PYTHON=build/venv/bin/python
 
@@ -86,6 +86,8 @@ run_part() {
     suite forms "$RESULTS/forms.json" "$PYTHON" test/emulator/forms/run.py --json "$RESULTS/forms.json" ;;
   fuzz)
     suite fuzz "$RESULTS/fuzz.json" "$PYTHON" test/fuzz/mutate.py --json "$RESULTS/fuzz.json" ;;
+  sanitized)
+    suite sanitized "$RESULTS/sanitized.json" "$PYTHON" test/fuzz/sanitized.py --json "$RESULTS/sanitized.json" ;;
   models)
     suite models "$RESULTS/models.json" "$PYTHON" test/models/run.py --json "$RESULTS/models.json" ;;
   esac

@@ -5,6 +5,7 @@ Each case is a model of test/e2e/cases with one to three mutations, of its bytes
 (dimensions, attributes, names, types, operators, weights). A case is its number: `--first 1234
 --cases 1` makes the same one again, and `--keep DIR` leaves the models that failed. What counts:
 exit 0 with the artifact, or exit 1 with one sentence and nothing written; within a time limit.
+sanitized.py takes such models into one process.
 """
 
 import random
@@ -241,6 +242,14 @@ def seed_models():
             for family in families for case in family.cases()]
 
 
+def prepared_models():
+    """The seeds, and their operators known to the mutations."""
+    models = seed_models()
+    OPERATORS[:] = sorted({node.op_type for _, content in models
+                           for node in onnx.ModelProto.FromString(content).graph.node})
+    return models
+
+
 def main():
     """The chosen cases."""
     parser = harness.arguments(__doc__)
@@ -248,9 +257,7 @@ def main():
     parser.add_argument("--cases", type=int, default=300, help="how many")
     parser.add_argument("--keep", type=Path, help="folder for the models that failed")
     args = parser.parse_args()
-    product, models = harness.product(args), seed_models()
-    OPERATORS.extend(sorted({node.op_type for _, content in models
-                             for node in onnx.ModelProto.FromString(content).graph.node}))
+    product, models = harness.product(args), prepared_models()
 
     def test(number):
         return lambda: check(product, number, *make(models, number), args.keep)
