@@ -85,7 +85,8 @@ LogFunction = ctypes.CFUNCTYPE(None, c_void_p, c_char_p)
 
 class DeviceOptions(ctypes.Structure):
     """pascaline_device_options"""
-    _fields_ = [("size", c_size_t), ("log", LogFunction), ("log_user", c_void_p)]
+    _fields_ = [("size", c_size_t), ("log", LogFunction), ("log_user", c_void_p),
+                ("counting", c_int)]
 
 
 class SessionOptions(ctypes.Structure):
