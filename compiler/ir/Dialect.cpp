@@ -73,6 +73,10 @@ LayoutAttr::verifyEncoding(ArrayRef<int64_t> shape, Type element,
   for (int64_t h : halo)
     if (h < 0 || h > std::numeric_limits<int16_t>::max())
       return emitError() << "layout halo must be 0 to 32767, but is " << h;
+  if (getPack() > 0 && !halo.empty() && halo[getPacked()] != 0)
+    return emitError() << "layout packs dimension " << getPacked()
+                       << " and gives it a halo of " << halo[getPacked()]
+                       << "; a packed dimension has none";
   return success();
 }
 

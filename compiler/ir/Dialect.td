@@ -103,7 +103,8 @@ def Pascaline_LayoutAttr : AttrDef<Pascaline_Dialect, "Layout",
     - `pack`: 0, or a factor: dimension `packed` is split into ceil(d / pack)
       slices at its place in `order` and `pack` neighbours become the innermost
       axis (NC4HW4: order [0, 1, 2, 3], packed 1, pack 4).
-    - `halo`: a dimension's elements kept around it on both sides, zero.
+    - `halo`: a dimension's elements kept around it on both sides, zero; none
+      for the packed dimension.
 
     `#pascaline.layout<order = [0, 2, 3, 1]>` is an NCHW tensor stored as NHWC.
   }];

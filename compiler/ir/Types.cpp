@@ -1,7 +1,7 @@
 // Types.cpp - sizes of elements and tensors.
 #include "compiler/ir/Types.h"
 
-#include "compiler/ir/Dialect.h"
+#include "compiler/ir/Layout.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstdint>
@@ -39,20 +39,7 @@ int64_t countElements(mlir::Value value) {
 }
 
 int64_t tensorBytes(RankedTensorType type) {
-  SmallVector<int64_t> extents(type.getShape());
-  auto layout = dyn_cast_if_present<LayoutAttr>(type.getEncoding());
-  if (layout) {
-    for (auto [d, halo] : llvm::enumerate(layout.getHalo()))
-      extents[d] += 2 * halo;
-    if (int64_t pack = layout.getPack()) {
-      int64_t &d = extents[layout.getPacked()];
-      d = (d + pack - 1) / pack * pack;
-    }
-  }
-  int64_t bytes = elementBytes(type.getElementType());
-  for (int64_t d : extents)
-    bytes *= d;
-  return bytes;
+  return memoryLayout(type).elements * elementBytes(type.getElementType());
 }
 
 Type computeType(Type element) {

@@ -149,7 +149,7 @@ IndexBuilder::Split IndexBuilder::split(const AffineIndex &index,
     g = std::gcd(g, coefficient * variables[number].multiple);
     common = std::gcd(common, coefficient);
   }
-  int64_t excess = rest.constant % g;
+  int64_t excess = rest.constant - floorDivide(rest.constant, g) * g;
   rest.constant -= excess;
   common = std::gcd(common, rest.constant);
   rest.constant /= common;
@@ -157,7 +157,9 @@ IndexBuilder::Split IndexBuilder::split(const AffineIndex &index,
     term.second /= common;
   result.quotient =
       result.quotient + derive(/*quotient=*/true, rest, divisor / common);
-  if (wantRest)
+  if (wantRest && g == divisor) // every term is a multiple
+    result.rest = AffineIndex(excess);
+  else if (wantRest)
     result.rest = derive(/*quotient=*/false, rest, divisor / common) * common +
                   AffineIndex(excess);
   return result;

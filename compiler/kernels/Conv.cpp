@@ -18,7 +18,20 @@ using namespace mlir;
 
 namespace pascaline {
 
-FailureOr<GeneratedKernel> generateConv(FusedOp group, const Chip &chip) {
+/// The axes of `count` channels, and the stride from one group of them to the
+/// next.
+static int64_t appendChannels(const StridedView &x, int64_t count,
+                              SmallVector<Axis> &axes) {
+  if (!x.packed) {
+    axes.push_back({count, x.strides[1]});
+    return count * x.strides[1];
+  }
+  axes.push_back({count / x.pack, x.sliceStride});
+  axes.push_back({x.pack, x.strides[1]});
+  return count / x.pack * x.sliceStride;
+}
+
+FailureOr<GroupContraction> planConv(FusedOp group) {
   auto conv = cast<ConvOp>(group.getAnchor());
   FailureOr<StridedView> x = viewOf(group, conv.getX());
   FailureOr<StridedView> w = viewOf(group, conv.getW());
@@ -28,6 +41,11 @@ FailureOr<GeneratedKernel> generateConv(FusedOp group, const Chip &chip) {
   size_t spatial = y.size() - 2;
   int64_t groups = conv.getGroups();
   int64_t channels = x->shape[1] / groups, outputs = y[1] / groups;
+  if (x->packed && (*x->packed != 1 || channels % x->pack != 0))
+    return group.emitError()
+           << "its input is packed by " << x->pack << " along dimension "
+           << *x->packed << "; a convolution reads whole packs of the "
+           << channels << " channels of a group";
 
   GroupContraction g;
   g.group = group;
@@ -39,19 +57,21 @@ FailureOr<GeneratedKernel> generateConv(FusedOp group, const Chip &chip) {
   Operand &image = g.b.operand;
   image.element = x->element;
   image.offset = x->offset;
-  image.batchStrides = {x->strides[0], channels * x->strides[1]};
   int64_t taps = 1;
   for (unsigned i = 0; i < spatial; ++i) {
     int64_t stride = x->strides[2 + i], step = conv.getStrides()[i];
     int64_t dilation = conv.getDilations()[i], pad = conv.getPadsBegin()[i];
     image.x.push_back({y[2 + i], step * stride});
     image.k.push_back({w->shape[2 + i], dilation * stride});
-    image.bounds.push_back({i, i, step, dilation, -pad, x->shape[2 + i]});
+    // What lies in the halo is zero, as what the bounds keep out.
+    int64_t halo = x->halo[2 + i];
+    image.bounds.push_back(
+        {i, i, step, dilation, halo - pad, x->shape[2 + i] + 2 * halo});
     image.offset -= pad * stride;
     g.n *= y[2 + i];
     taps *= w->shape[2 + i];
   }
-  image.k.push_back({channels, x->strides[1]});
+  image.batchStrides = {x->strides[0], appendChannels(*x, channels, image.k)};
   g.k *= taps;
   g.b.view = *x;
 
@@ -81,11 +101,19 @@ FailureOr<GeneratedKernel> generateConv(FusedOp group, const Chip &chip) {
     g.a.packedBatch = {0, 1};
   }
 
+  g.rowDim = 1;
   int64_t n = g.n;
   g.row = [=](ArrayRef<AffineIndex> batch, AffineIndex m) {
     return ((batch[0] * groups + batch[1]) * outputs + m) * n;
   };
-  return generateContraction(g, chip);
+  return g;
+}
+
+FailureOr<GeneratedKernel> generateConv(FusedOp group, const Chip &chip) {
+  FailureOr<GroupContraction> contraction = planConv(group);
+  if (failed(contraction))
+    return failure();
+  return generateContraction(*contraction, chip);
 }
 
 } // namespace pascaline

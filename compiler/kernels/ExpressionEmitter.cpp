@@ -4,6 +4,7 @@
 #include "compiler/kernels/ExpressionEmitter.h"
 
 #include "compiler/ir/Constants.h"
+#include "compiler/ir/Layout.h"
 #include "compiler/ir/Types.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -123,6 +124,46 @@ AffineIndex ExpressionEmitter::dim(TensorIndex &at, unsigned dimension) {
   return *at.dims[dimension];
 }
 
+/// Where an element lies in the memory of a tensor, in elements.
+AffineIndex ExpressionEmitter::place(Value tensor, TensorIndex &at) {
+  auto type = cast<RankedTensorType>(tensor.getType());
+  if (!type.getEncoding())
+    return flat(at);
+  MemoryLayout memory = memoryLayout(type);
+  Shape strides = rowMajorStrides(at.shape);
+  AffineIndex sum(memory.offset);
+  for (size_t i = 0; i < memory.axes.size(); ++i) {
+    MemoryAxis axis = memory.axes[i];
+    if (axis.part == MemoryAxis::Slice) {
+      sum = sum + indices.divide(dim(at, axis.dim), memory.pack) * axis.stride;
+      continue;
+    }
+    if (axis.part == MemoryAxis::Lane) {
+      sum = sum + indices.modulo(dim(at, axis.dim), memory.pack);
+      continue;
+    }
+    // Dimensions that follow each other here and there need no division.
+    size_t last = i;
+    int64_t extent = at.shape[axis.dim];
+    for (; last + 1 < memory.axes.size() && at.flat; ++last) {
+      const MemoryAxis &next = memory.axes[last + 1];
+      if (next.part != MemoryAxis::Whole ||
+          next.dim != memory.axes[last].dim + 1 ||
+          next.extent != at.shape[next.dim])
+        break;
+      extent *= next.extent;
+    }
+    axis = memory.axes[last];
+    AffineIndex index =
+        last == i ? dim(at, axis.dim)
+                  : indices.modulo(indices.divide(flat(at), strides[axis.dim]),
+                                   extent);
+    sum = sum + index * axis.stride;
+    i = last;
+  }
+  return sum;
+}
+
 /// Whether every dimension's index is known without dividing.
 static bool hasDims(const TensorIndex &at) {
   return llvm::all_of(at.dims, [](const auto &d) { return d.has_value(); });
@@ -224,6 +265,8 @@ TensorIndex ExpressionEmitter::operandOfView(Operation *view, TensorIndex &at) {
     return sliceOperand(slice, at);
   if (isa<BroadcastOp>(view))
     return broadcastOperand(at, shape);
+  if (isa<RelayoutOp>(view))
+    return at;
   return TensorIndex::linear(shape, flat(at)); // reshape
 }
 
@@ -236,6 +279,8 @@ std::optional<TensorIndex> ExpressionEmitter::resultOfView(Operation *view,
     return std::nullopt;
   if (auto transpose = dyn_cast<TransposeOp>(view))
     return permuted(at, transpose.getPerm());
+  if (isa<RelayoutOp>(view))
+    return at;
   if (auto slice = dyn_cast<SliceOp>(view)) {
     if (!llvm::all_of(slice.getSteps(), [](int64_t s) { return s == 1; }))
       return std::nullopt;
@@ -247,7 +292,7 @@ std::optional<TensorIndex> ExpressionEmitter::resultOfView(Operation *view,
 //---------------------------------------------------------------===//
 
 static bool isView(Operation *op) {
-  return isa<TransposeOp, ReshapeOp, BroadcastOp, SliceOp>(op);
+  return isa<TransposeOp, ReshapeOp, RelayoutOp, BroadcastOp, SliceOp>(op);
 }
 
 /// f of a pointwise op at one element.
@@ -292,7 +337,7 @@ SmallVector<Value> ExpressionEmitter::compute(Value value,
   if (isa<BlockArgument>(value)) {
     SmallVector<AffineIndex> places;
     for (TensorIndex &index : at)
-      places.push_back(flat(index));
+      places.push_back(place(value, index));
     return load(inputs.lookup(value), element, places);
   }
 
@@ -333,16 +378,17 @@ SmallVector<Value> ExpressionEmitter::compute(Value value,
 //--------------------------------------------------------------===//
 
 void ExpressionEmitter::storeResults(ArrayRef<TensorIndex> at) {
-  SmallVector<AffineIndex> places;
-  for (TensorIndex index : at)
-    places.push_back(flat(index));
   // All loads before the first store, which may lie in an operand's place.
   SmallVector<SmallVector<Value>> values;
   for (Value value : group.getYield().getValues())
     values.push_back(evaluate(value, at));
   for (auto [pointer, value, elements] :
-       llvm::zip(outputs, group.getYield().getValues(), values))
+       llvm::zip(outputs, group.getYield().getValues(), values)) {
+    SmallVector<AffineIndex> places;
+    for (TensorIndex index : at)
+      places.push_back(place(value, index));
     store(pointer, elementOf(value), places, elements);
+  }
 }
 
 void ExpressionEmitter::storeResults(ArrayRef<TensorIndex> at,
@@ -430,7 +476,7 @@ void ExpressionEmitter::storeResultsAfter(Operation *producer,
     }
     SmallVector<AffineIndex> places;
     for (TensorIndex &index : known->second.at)
-      places.push_back(flat(index));
+      places.push_back(place(value, index));
     store(pointer, elementOf(value), places, known->second.values);
   }
 }

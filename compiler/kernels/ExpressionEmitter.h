@@ -17,7 +17,8 @@
 //
 // Elements are listed one by one; that four of them make one 128-bit access,
 // or that a broadcast operand is one load for all, follows from their indices.
-// Buffers are row-major and 256-byte aligned.
+// Buffers are 256-byte aligned; a tensor's encoding says how its elements lie
+// there (compiler/ir/Layout.h), row-major without one.
 //
 // What cannot be evaluated leaves a sentence in problem(), and values of the
 // right type, so that generators test once, at the end.
@@ -66,6 +67,9 @@ public:
   /// The linear index and the index along a dimension.
   AffineIndex flat(TensorIndex &at);
   AffineIndex dim(TensorIndex &at, unsigned dimension);
+
+  /// Where the element lies in the memory of a group's operand or result.
+  AffineIndex place(mlir::Value tensor, TensorIndex &at);
 
   /// A value of the body (or a block argument) at each of the elements, in the
   /// compute type of its element type. The value must not depend on the anchor.

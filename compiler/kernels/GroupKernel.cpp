@@ -3,6 +3,7 @@
 #include "compiler/kernels/GroupKernel.h"
 
 #include "compiler/ir/Types.h"
+#include "compiler/kernels/Halo.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -15,7 +16,7 @@ static constexpr size_t kMaxName = 60;
 std::string entryName(FusedOp group) {
   std::string name;
   for (Operation &op : group.getBody().front()) {
-    if (isa<YieldOp, ConstantOp>(op))
+    if (isa<YieldOp, ConstantOp, RelayoutOp>(op))
       continue;
     StringRef kind = op.getName().stripDialect();
     if (name.size() + kind.size() > kMaxName)
@@ -151,6 +152,10 @@ GroupKernel::GroupKernel(FusedOp group, int64_t threads, Extras extras)
     else if (argument.kind == KernelArgument::Output)
       values.bindOutput(argument.index, kernel.parameter(i));
   }
+  for (auto [i, result] : llvm::enumerate(group.getOutputs()))
+    if (auto why = zeroHalo(kernel, parameterOf(KernelArgument::Output, i),
+                            cast<RankedTensorType>(result.getType()), threads))
+      problem = *why;
 }
 
 Value GroupKernel::parameterOf(KernelArgument::Kind kind, unsigned index) {
@@ -184,8 +189,10 @@ FailureOr<GeneratedKernel> GroupKernel::finish(std::array<int64_t, 3> grid,
   result.entry = kernel.name().str();
   result.sharedBytes = kernel.sharedBytes();
   result.module = kernel.finish();
-  if (!values.problem().empty())
-    return group.emitError() << values.problem();
+  if (problem.empty())
+    problem = values.problem();
+  if (!problem.empty())
+    return group.emitError() << problem;
   result.grid = grid;
   result.block = {threads, 1, 1};
   result.arguments = std::move(arguments);

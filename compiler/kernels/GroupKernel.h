@@ -36,7 +36,7 @@ public:
 
   /// Starts the entry with `threads` threads a block: one pointer for each
   /// operand that the body reads, then one for each result, then workspace and
-  /// counters where they have a size.
+  /// counters where they have a size. Zeroes the halos of results.
   GroupKernel(FusedOp group, int64_t threads, Extras extras = {0, 0, 0, false});
 
   KernelBuilder &builder() { return kernel; }
@@ -66,6 +66,7 @@ private:
   KernelBuilder kernel;
   ExpressionEmitter values;
   llvm::SmallVector<KernelArgument> arguments;
+  std::string problem;
 };
 
 } // namespace pascaline

@@ -55,6 +55,9 @@ FailureOr<GeneratedKernel> generateMatMul(FusedOp group, const Chip &chip) {
   FailureOr<StridedView> b = viewOf(group, matmul.getB());
   if (failed(a) || failed(b))
     return failure();
+  if (!a->isDense() || !b->isDense())
+    return group.emitError() << "an operand of its product is packed or has a "
+                                "halo, which a product cannot read in place";
   ArrayRef<int64_t> shape = matmul.getY().getType().getShape();
 
   GroupContraction g;
@@ -67,6 +70,7 @@ FailureOr<GeneratedKernel> generateMatMul(FusedOp group, const Chip &chip) {
   g.a = sideOf(*a, g.batch, rankA - (swapA ? 1 : 2), rankA - (swapA ? 2 : 1));
   g.b = sideOf(*b, g.batch, rankB - (swapB ? 2 : 1), rankB - (swapB ? 1 : 2));
   g.k = g.a.operand.kExtent();
+  g.rowDim = shape.size() - 2;
 
   // Batch axes that b does not have become rows of a, innermost first.
   while (!g.batch.empty() && g.b.operand.batchStrides.back() == 0 &&

@@ -7,6 +7,7 @@
 // Golden: test/ptx/pool.mlir
 
 #include "compiler/ir/Dialect.h"
+#include "compiler/ir/Layout.h"
 #include "compiler/ir/Types.h"
 #include "compiler/kernels/Combine.h"
 #include "compiler/kernels/Families.h"
@@ -28,6 +29,13 @@ static constexpr int64_t kMostOutputs = 4;
 /// is told how few blocks are wanted: 64 are left for each thread.
 static constexpr int64_t kHalfBlocks = 8;
 
+/// Channels that lie side by side in the result's memory; 1 where pixels do.
+static int64_t channelLanes(FusedOp group) {
+  auto type = cast<RankedTensorType>(group.getOutputs()[0].getType());
+  MemoryAxis inner = memoryLayout(type).axes.back();
+  return type.getEncoding() && inner.dim == 1 ? inner.extent : 1;
+}
+
 static bool readsHalf(FusedOp group) {
   return llvm::any_of(group.getInputs().getTypes(), [](Type type) {
     return cast<RankedTensorType>(type).getElementType().isF16();
@@ -38,7 +46,7 @@ namespace {
 template <typename PoolOp> class PoolGenerator {
 public:
   PoolGenerator(FusedOp group, PoolOp pool, const Chip &chip)
-      : pool(pool), chip(chip),
+      : pool(pool), chip(chip), lanes(channelLanes(group)),
         kernel(group, kThreads, {readsHalf(group) ? kHalfBlocks : 0, 0, 0}),
         b(kernel.builder()),
         combiner(b, kIsMax ? ReduceKind::max : ReduceKind::sum,
@@ -61,6 +69,7 @@ private:
 
   PoolOp pool;
   const Chip &chip;
+  int64_t lanes;
   GroupKernel kernel;
   KernelBuilder &b;
   Combiner combiner;
@@ -137,7 +146,7 @@ FailureOr<GeneratedKernel> PoolGenerator<PoolOp>::generate() {
   int64_t tiles = planes * planeTiles(dims);
   int64_t blocks = llvm::divideCeil(tiles, kThreads);
   ExpressionEmitter &emitter = kernel.emitter();
-  tile = WindowTile::of(emitter.index(), dims, kernel.flatThread(tiles));
+  tile = WindowTile::of(emitter.index(), dims, kernel.flatThread(tiles), lanes);
 
   SmallVector<Value> values = forEachTaps(
       b, emitter, dims, kUnrolled,

@@ -50,15 +50,15 @@ int64_t planeTiles(const WindowDims &dims) {
 }
 
 WindowTile WindowTile::of(IndexBuilder &indices, const WindowDims &dims,
-                          const AffineIndex &number) {
+                          const AffineIndex &number, int64_t lanes) {
   WindowTile tile;
-  AffineIndex rest = number;
+  AffineIndex rest = indices.divide(number, lanes);
   for (int i = 2; i >= 0; --i) {
     int64_t tiles = dims[i].out / dims[i].tile;
     tile.first[i] = indices.modulo(rest, tiles) * dims[i].tile;
     rest = indices.divide(rest, tiles);
   }
-  tile.plane = rest;
+  tile.plane = rest * lanes + indices.modulo(number, lanes);
   return tile;
 }
 

@@ -42,9 +42,10 @@ struct WindowTile {
   AffineIndex plane;
   std::array<AffineIndex, 3> first;
 
-  /// From the tile's number, planes outermost.
+  /// From the tile's number, planes outermost; of `lanes` planes at a time the
+  /// same tile, where channels are neighbours in memory.
   static WindowTile of(IndexBuilder &indices, const WindowDims &dims,
-                       const AffineIndex &number);
+                       const AffineIndex &number, int64_t lanes = 1);
 };
 
 /// Outputs and tiles of a plane.

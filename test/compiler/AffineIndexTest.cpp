@@ -55,6 +55,15 @@ TEST_F(AffineIndexTest, KnowsThatAMultipleLeavesRoom) {
   EXPECT_GT(emitted(), 0u);
 }
 
+TEST_F(AffineIndexTest, MultiplesLeaveNoRest) {
+  AffineIndex m = indices.variable(values[0], 62, 4);
+  EXPECT_EQ(indices.modulo(m + AffineIndex(3), 4), AffineIndex(3));
+  // Before the start of something, as promised not before its place.
+  EXPECT_EQ(indices.modulo(m + AffineIndex(-1), 4), AffineIndex(3));
+  EXPECT_EQ(indices.divide(m + AffineIndex(-1), 4),
+            indices.divide(m + AffineIndex(-4), 4));
+}
+
 TEST_F(AffineIndexTest, NeighboursShareADivision) {
   AffineIndex t = indices.variable(values[0], 1000);
   AffineIndex first = indices.divide(t * 4, 12);

@@ -66,3 +66,13 @@ func.func @over_nothing(%a: tensor<2x0xf32>, %b: tensor<0x3xf32>, %x: tensor<1x0
   %l = pascaline.reduce max %a {axes = array<i64: 1>} : tensor<2x0xf32>
   return %m, %c, %p, %l : tensor<2x3xf32>, tensor<1x4x2xf32>, tensor<1x2xi32>, tensor<2x1xf32>
 }
+
+// There and back is no way at all.
+// CHECK-LABEL: @relayouts_cancel
+// CHECK-SAME: (%[[X:.*]]: tensor<2x3xf32>)
+// CHECK-NEXT: return %[[X]]
+func.func @relayouts_cancel(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %a = pascaline.relayout %x : tensor<2x3xf32> -> tensor<2x3xf32, #pascaline.layout<order = [1, 0]>>
+  %b = pascaline.relayout %a : tensor<2x3xf32, #pascaline.layout<order = [1, 0]>> -> tensor<2x3xf32>
+  return %b : tensor<2x3xf32>
+}

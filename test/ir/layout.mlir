@@ -9,3 +9,10 @@ func.func @layouts_are_printed_and_read_back(
                     packed = 1, pack = 4, halo = [0, 0, 1, 1]>>) {
   return
 }
+
+// CHECK-LABEL: @relayout
+// CHECK: pascaline.relayout %{{.*}} : tensor<1x8x4x4xf32> -> tensor<1x8x4x4xf32, #pascaline.layout<order = [0, 2, 3, 1]>>
+func.func @relayout(%x: tensor<1x8x4x4xf32>) -> tensor<1x8x4x4xf32, #pascaline.layout<order = [0, 2, 3, 1]>> {
+  %y = pascaline.relayout %x : tensor<1x8x4x4xf32> -> tensor<1x8x4x4xf32, #pascaline.layout<order = [0, 2, 3, 1]>>
+  return %y : tensor<1x8x4x4xf32, #pascaline.layout<order = [0, 2, 3, 1]>>
+}

@@ -74,8 +74,8 @@ LogicalResult FusedOp::verify() {
         return emitOpError()
                << "holds a constant of " << shapeText(shapeOf(constant.getY()))
                << " with different elements; make it an input";
-    } else if (!isa<ScalarOpInterface, TransposeOp, ReshapeOp, BroadcastOp,
-                    SliceOp>(op)) {
+    } else if (!isa<ScalarOpInterface, TransposeOp, ReshapeOp, RelayoutOp,
+                    BroadcastOp, SliceOp>(op)) {
       return emitOpError() << "holds " << op.getName()
                            << ", which is no anchor, pointwise op or view";
     }

@@ -11,7 +11,7 @@ def Pascaline_FusedOp : Pascaline_Op<"fused", [
     The body holds ordinary graph ops over block arguments that stand for the
     inputs, small (splat or rank-0) constants among them, and yields the results. At most one op of the
     body is an anchor (AnchorOpInterface); everything else is pointwise or a
-    view (transpose, reshape, broadcast, slice). All results have as many
+    view (transpose, reshape, relayout, broadcast, slice). All results have as many
     elements as the anchor's result or, without anchor, one common shape.
     ```mlir
     %y = pascaline.fused(%x, %w, %bias) : (tensor<8x4xf32>, tensor<4x2xf32>,

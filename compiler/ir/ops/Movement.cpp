@@ -86,6 +86,14 @@ LogicalResult ReshapeOp::verify() {
   return checkSameElement(*this);
 }
 
+LogicalResult RelayoutOp::verify() {
+  auto from = shapeOf(getX()), to = shapeOf(getY());
+  if (from != to)
+    return emitOpError() << "shapes differ: x is " << shapeText(from)
+                         << ", the result " << shapeText(to);
+  return checkSameElement(*this);
+}
+
 LogicalResult BroadcastOp::verify() {
   auto from = shapeOf(getX()), to = shapeOf(getY());
   auto wider = broadcastShapes(from, to);

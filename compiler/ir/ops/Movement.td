@@ -35,6 +35,24 @@ def Pascaline_ReshapeOp : Pascaline_Op<"reshape"> {
   let hasVerifier = 1;
 }
 
+def Pascaline_RelayoutOp : Pascaline_Op<"relayout"> {
+  let summary = "the same tensor, lying otherwise in memory";
+  let description = [{
+    x and y differ in their encoding alone. In a group, between a block argument
+    or a yielded value and the rest of the body, it costs nothing: it says how
+    the kernel addresses that tensor. The body computes on plain tensors.
+    ```mlir
+    %y = pascaline.relayout %x : tensor<1x8x4x4xf32,
+        #pascaline.layout<order = [0, 2, 3, 1]>> -> tensor<1x8x4x4xf32>
+    ```
+  }];
+  let arguments = (ins Pascaline_Tensor:$x);
+  let results = (outs Pascaline_Tensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
 def Pascaline_BroadcastOp : Pascaline_Op<"broadcast"> {
   let summary = "x repeated numpy's way to a larger shape";
   let arguments = (ins Pascaline_Tensor:$x);

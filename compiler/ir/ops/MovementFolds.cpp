@@ -99,6 +99,16 @@ OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
   return pick(*source, type, 0, strides);
 }
 
+OpFoldResult RelayoutOp::fold(FoldAdaptor adaptor) {
+  if (getX().getType() == getType())
+    return getX();
+  if (auto inner = getX().getDefiningOp<RelayoutOp>()) {
+    setOperand(inner.getX());
+    return getResult();
+  }
+  return {};
+}
+
 /// A resource or dense buffer in row-major order serves any shape.
 OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
   auto type = cast<RankedTensorType>(getType());

@@ -59,6 +59,8 @@ std::optional<std::string> checkContraction(const Contraction &c) {
     return llvm::formatv("{0} slices of a depth of {1} stages leave some empty",
                          c.slices, c.tilesK())
         .str();
+  if (c.alongM && c.m % 4 != 0)
+    return llvm::formatv("{0} rows cannot be handed over in fours", c.m).str();
   if (c.slices > Chip::kMaxGridYZ)
     return llvm::formatv("{0} slices are more than a grid's {1}", c.slices,
                          Chip::kMaxGridYZ)
@@ -291,7 +293,8 @@ SmallVector<Value> Emitter::accumulate() {
 void Emitter::finish(ArrayRef<Value> sums, const Epilogue &epilogue) {
   Value firstM = b.add(b.mul(tileM, t.bm), threadM);
   Value firstN = b.add(b.mul(tileN, t.bn), threadN);
-  int64_t width = c.n % 4 == 0 ? 4 : 1;
+  int64_t widthM = c.alongM ? 4 : 1;
+  int64_t widthN = !c.alongM && c.n % 4 == 0 ? 4 : 1;
   auto place = [&](Value first, int64_t count, int64_t lanes, int64_t index,
                    int64_t extent, int64_t tile, int64_t width, Value &inside) {
     int64_t plus = spread(index, lanes);
@@ -303,19 +306,23 @@ void Emitter::finish(ArrayRef<Value> sums, const Epilogue &epilogue) {
   };
   SmallVector<Place> columns;
   SmallVector<Value> columnInside;
-  for (int64_t j = 0; j < t.tn; j += width)
-    columns.push_back(place(firstN, t.tn, t.lanesN, j, c.n, t.bn, width,
+  for (int64_t j = 0; j < t.tn; j += widthN)
+    columns.push_back(place(firstN, t.tn, t.lanesN, j, c.n, t.bn, widthN,
                             columnInside.emplace_back()));
-  for (int64_t i = 0; i < t.tm; ++i) {
+  for (int64_t i = 0; i < t.tm; i += widthM) {
     Value rowInside;
-    Place m = place(firstM, t.tm, t.lanesM, i, c.m, t.bm, 1, rowInside);
+    Place m = place(firstM, t.tm, t.lanesM, i, c.m, t.bm, widthM, rowInside);
     for (auto [group, n] : llvm::enumerate(columns)) {
       OutputGroup output;
       output.batch = batch;
       output.m = m;
       output.n = n;
       output.inside = b.both(rowInside, columnInside[group]);
-      output.sums = sums.slice(i * t.tn + group * width, width);
+      SmallVector<Value> together;
+      for (int64_t w = 0; w < std::max(widthM, widthN); ++w)
+        together.push_back(c.alongM ? sums[(i + w) * t.tn + group]
+                                    : sums[i * t.tn + group * widthN + w]);
+      output.sums = together;
       epilogue(b, output);
     }
   }

@@ -30,6 +30,9 @@ struct Contraction {
   Operand a, b; ///< x is m, x is n
   Tile tile;
   int64_t slices = 1;
+  /// Hand the epilogue neighbours along m rather than n: what lies side by side
+  /// in the output. Needs m to be a multiple of 4.
+  bool alongM = false;
 
   int64_t tilesM() const { return (m + tile.bm - 1) / tile.bm; }
   int64_t tilesN() const { return (n + tile.bn - 1) / tile.bn; }
@@ -51,8 +54,9 @@ struct Place {
   int64_t extent;
 };
 
-/// Sums that a thread holds side by side: 4 along n, or 1 where n is no
-/// multiple of 4 (then of the first; it is a multiple of their number).
+/// Sums that a thread holds side by side, as Contraction::alongM says: 4 along
+/// m, 4 along n, or 1 where n is no multiple of 4 (the first's place along that
+/// side is a multiple of their number).
 struct OutputGroup {
   llvm::ArrayRef<mlir::Value> batch; ///< coordinates, i32
   Place m, n;                        ///< of the first; always inside the output

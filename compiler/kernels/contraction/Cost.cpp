@@ -85,10 +85,11 @@ double estimateCycles(const Contraction &c, const Chip &chip) {
     for (auto [extent, stride] : llvm::zip(c.batch, operand.batchStrides))
       copies *= stride ? extent : 1;
     // A convolution's windows overlap: no more than its image is read.
-    double size = x * k;
-    for (const Bound &bound : operand.bounds)
-      size /= operand.k[bound.kAxis].extent;
-    return copies * size * storageBytes(operand.element);
+    double reach = 1;
+    for (const auto &axes : {operand.x, operand.k})
+      for (Axis axis : axes)
+        reach += std::abs(axis.stride) * (axis.extent - 1);
+    return copies * std::min(x * k, reach) * storageBytes(operand.element);
   };
   double memory =
       (sizeOf(c.a, c.m) + sizeOf(c.b, c.n) + output) / bytesPerCycle;

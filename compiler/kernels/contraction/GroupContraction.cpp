@@ -3,6 +3,7 @@
 #include "compiler/kernels/contraction/GroupContraction.h"
 
 #include "compiler/ir/Constants.h"
+#include "compiler/ir/Layout.h"
 #include "compiler/ir/Types.h"
 #include "compiler/kernels/Gemv.h"
 #include "compiler/kernels/GroupKernel.h"
@@ -53,14 +54,89 @@ static void emitEpilogue(GroupKernel &kernel, const GroupContraction &g,
            AffineIndex(place.plus);
   };
   int64_t width = output.sums.size();
-  AffineIndex first =
-      g.row(batch, indexOf(output.m, 1)) + indexOf(output.n, width);
+  AffineIndex m = indexOf(output.m, c.alongM ? width : 1);
+  AffineIndex n = indexOf(output.n, c.alongM ? 1 : width);
   auto type = cast<RankedTensorType>(
       FusedOp(g.group).getAnchor()->getResult(0).getType());
   std::vector<TensorIndex> at;
-  for (int64_t i = 0; i < width; ++i)
-    at.push_back(TensorIndex::linear(type.getShape(), first + AffineIndex(i)));
+  for (int64_t i = 0; i < width; ++i) {
+    AffineIndex next(i), none(0);
+    at.push_back(TensorIndex::linear(
+        type.getShape(), g.row(batch, m + (c.alongM ? next : none)) + n +
+                             (c.alongM ? none : next)));
+  }
   emitter.storeResults(at, output.sums);
+}
+
+/// The dimension of the anchor's result whose neighbours are neighbours in the
+/// memory of the group's first result; nothing where a reshape mixes them.
+static std::optional<int64_t> innermostDim(FusedOp group) {
+  Operation *anchor = group.getAnchor();
+  llvm::DenseSet<Value> after = {anchor->getResult(0)};
+  for (Operation *op = anchor->getNextNode(); op; op = op->getNextNode())
+    if (llvm::any_of(op->getOperands(),
+                     [&](Value operand) { return after.contains(operand); }))
+      after.insert(op->result_begin(), op->result_end());
+  Value value = group.getYield().getValues().front();
+  int64_t dim =
+      memoryLayout(cast<RankedTensorType>(value.getType())).axes.back().dim;
+  while (value != anchor->getResult(0)) {
+    Operation *op = value.getDefiningOp();
+    if (!op || isa<ReshapeOp, SliceOp, BroadcastOp>(op))
+      return std::nullopt;
+    if (auto transpose = dyn_cast<TransposeOp>(op))
+      dim = transpose.getPerm()[dim];
+    auto next = llvm::find_if(op->getOperands(), [&](Value operand) {
+      return after.contains(operand) &&
+             cast<RankedTensorType>(operand.getType()).getRank() ==
+                 cast<RankedTensorType>(value.getType()).getRank();
+    });
+    if (next == op->operand_end())
+      return std::nullopt;
+    value = *next;
+  }
+  return dim;
+}
+
+/// Which sides are constants to be laid out anew.
+struct Packs {
+  bool a, b;
+};
+
+static Packs packsOf(const GroupContraction &g) {
+  bool a = canPack(g.group, g.a);
+  return {a, !a && canPack(g.group, g.b)};
+}
+
+static Contraction configure(const GroupContraction &g, Packs packs,
+                             const Chip &chip) {
+  bool alongM = g.m % 4 == 0 && innermostDim(g.group) == g.rowDim;
+  return chooseConfiguration(
+      [&](const Tile &tile) {
+        Contraction candidate;
+        candidate.batch = g.batch;
+        candidate.m = g.m;
+        candidate.n = g.n;
+        candidate.k = g.k;
+        candidate.tile = tile;
+        candidate.alongM = alongM;
+        candidate.a = operandFor(g.a, packs.a, tile.bm, tile.bk);
+        candidate.b = operandFor(g.b, packs.b, tile.bn, tile.bk);
+        simplify(candidate.a);
+        simplify(candidate.b);
+        return candidate;
+      },
+      chip);
+}
+
+std::optional<double> estimateContraction(const GroupContraction &g,
+                                          const Chip &chip) {
+  if (planGemv(g, chip))
+    return std::nullopt;
+  Contraction c = configure(g, packsOf(g), chip);
+  if (checkContraction(c))
+    return std::nullopt;
+  return estimateCycles(c, chip);
 }
 
 FailureOr<GeneratedKernel> generateContraction(const GroupContraction &g,
@@ -72,31 +148,16 @@ FailureOr<GeneratedKernel> generateContraction(const GroupContraction &g,
              << "contractions are computed of f32 and f16, not of " << type;
   if (std::optional<Gemv> gemv = planGemv(g, chip))
     return generateGemv(g, *gemv);
-  bool packA = canPack(group, g.a), packB = !packA && canPack(group, g.b);
-
-  Contraction c = chooseConfiguration(
-      [&](const Tile &tile) {
-        Contraction candidate;
-        candidate.batch = g.batch;
-        candidate.m = g.m;
-        candidate.n = g.n;
-        candidate.k = g.k;
-        candidate.tile = tile;
-        candidate.a = operandFor(g.a, packA, tile.bm, tile.bk);
-        candidate.b = operandFor(g.b, packB, tile.bn, tile.bk);
-        simplify(candidate.a);
-        simplify(candidate.b);
-        return candidate;
-      },
-      chip);
+  Packs packs = packsOf(g);
+  Contraction c = configure(g, packs, chip);
   if (auto problem = checkContraction(c))
     return group.emitError() << *problem;
 
   GroupKernel kernel(group, c.tile.threads(),
                      {c.tile.minBlocks, c.workspaceBytes(), c.counterWords()});
-  if (packA)
+  if (packs.a)
     kernel.setPacking(g.a.view.operand, packingFor(g.a, c.tile.bm, c.tile.bk));
-  if (packB)
+  if (packs.b)
     kernel.setPacking(g.b.view.operand, packingFor(g.b, c.tile.bn, c.tile.bk));
   KernelBuilder &b = kernel.builder();
   ContractionPointers pointers = {kernel.input(g.a.view.operand),

@@ -16,17 +16,25 @@ namespace pascaline {
 class ExpressionEmitter;
 struct AffineIndex;
 
-/// An operand of the anchor as a strided view of an operand of the group.
+/// An operand of the anchor as a strided view of an operand of the group. The
+/// packed dimension, if there is one, has two strides: from lane to lane in
+/// `strides`, from slice to slice beside.
 struct StridedView {
   unsigned operand;                          ///< of the group
   mlir::Type element;                        ///< as stored
   llvm::SmallVector<int64_t> shape, strides; ///< in elements
+  llvm::SmallVector<int64_t> halo;           ///< zeros around each dimension
   int64_t offset = 0;
+  std::optional<unsigned> packed;
+  int64_t pack = 1, sliceStride = 0;
+
+  bool isDense() const; ///< neither packed nor with a halo
 };
 
 /// The view behind a value of the group's body: a block argument seen through
 /// transposes, slices, broadcasts, casts from half to float (staging widens
-/// anyway) and such reshapes as strides can say. An error is emitted at the
+/// anyway), relayouts and such reshapes as strides can say; behind a packed
+/// layout or one with a halo only casts. An error is emitted at the
 /// group where it is something else.
 llvm::FailureOr<StridedView> viewOf(FusedOp group, mlir::Value value);
 
@@ -50,10 +58,21 @@ struct GroupContraction {
   /// coordinates and m; n is added: it is the innermost.
   std::function<AffineIndex(llvm::ArrayRef<AffineIndex> batch, AffineIndex m)>
       row;
+  /// The dimension of the anchor's result that m runs along innermost.
+  int64_t rowDim = 0;
 };
 
 /// Whether a side may be laid out anew: a constant that nothing else reads.
 bool canPack(FusedOp group, const Side &side);
+
+/// A group around a convolution that is no depthwise one. Emits an error at the
+/// group where its operands cannot be read in place.
+llvm::FailureOr<GroupContraction> planConv(FusedOp group);
+
+/// How long the contraction will take with the tile that suits it best, in
+/// cycles; nothing where the kernel would be another.
+std::optional<double> estimateContraction(const GroupContraction &contraction,
+                                          const Chip &chip);
 
 /// With few rows or columns the kernel is a Gemv.
 llvm::FailureOr<GeneratedKernel>

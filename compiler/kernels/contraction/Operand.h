@@ -61,13 +61,14 @@ struct OperandPlan {
   // The tile as a grid of loads: thread t takes columns t % columns (+ threads
   // * j) and rows t / columns + rowStep * i.
   int64_t columns, columnsPerThread, rowStep, rowsPerThread;
+  int64_t loadStride; ///< from one row of loads to the next, in elements
 
   /// Rows of zeros before the first row, so that bk divides the depth. They
   /// come first because then only the first tile needs a mask.
   int64_t padding = 0;
 
   enum Walk {
-    Linear,    ///< one k axis: a pointer advances by a constant
+    Linear,    ///< rows of loads are evenly apart: a pointer advances
     TileTable, ///< a tile lies in one position of the outer k axes
     RowTable,  ///< each load of a tile has a table entry of its own
   } walk = Linear;

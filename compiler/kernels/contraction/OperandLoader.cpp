@@ -24,16 +24,16 @@ SmallVector<Value> OperandLoader::setUp(Value pointer, ArrayRef<Value> batch,
   Value thread = b.threadX();
   lane = b.rem(thread, std::min(plan.columns, threads));
   row = b.div(thread, std::min(plan.columns, threads));
-  firstRow = b.add(b.mul(tile, bk), b.mul(row, plan.alongK));
+  firstRow = b.add(b.mul(tile, bk / plan.alongK), row);
 
   Value offset = b.i32(operand.offset + plan.baseOffset);
   for (auto [coordinate, stride] : llvm::zip(batch, operand.batchStrides))
     offset = b.add(offset, b.mul(coordinate, stride));
-  int64_t rowStride = operand.k.back().stride;
   if (plan.walk == OperandPlan::Linear)
-    offset = b.add(offset, b.mul(b.add(firstRow, -plan.padding), rowStride));
+    offset = b.add(offset, b.mul(b.add(firstRow, -plan.padding / plan.alongK),
+                                 plan.loadStride));
   else if (plan.walk == OperandPlan::TileTable)
-    offset = b.add(offset, b.mul(row, plan.alongK * rowStride));
+    offset = b.add(offset, b.mul(row, plan.loadStride));
 
   for (int64_t j = 0; j < plan.columnsPerThread; ++j) {
     Value x = b.add(column, b.mul(b.add(lane, j * threads), plan.alongX));
@@ -149,8 +149,8 @@ SmallVector<Value> OperandLoader::fetch(ValueRange state, Value more,
   Type type = operand.element;
   if (width > 1)
     type = VectorType::get({width}, type);
-  int64_t rowBytes = plan.rowStep * plan.alongK * operand.k.back().stride *
-                     storageBytes(operand.element);
+  int64_t rowBytes =
+      plan.rowStep * plan.loadStride * storageBytes(operand.element);
 
   SmallVector<Value> fetched;
   for (int64_t j = 0; j < plan.columnsPerThread; ++j) {
@@ -159,7 +159,7 @@ SmallVector<Value> OperandLoader::fetch(ValueRange state, Value more,
       if (plan.walk == OperandPlan::Linear) {
         Value pointer = state[j];
         if (first && plan.padding) {
-          Value at = b.add(firstRow, i * plan.rowStep * plan.alongK);
+          Value at = b.mul(b.add(firstRow, i * plan.rowStep), plan.alongK);
           guard = b.lessThan(b.i32(plan.padding - 1), at);
         }
         Value value;
@@ -193,7 +193,7 @@ SmallVector<Value> OperandLoader::advance(ValueRange state) {
   SmallVector<Value> next;
   if (plan.walk == OperandPlan::Linear) {
     int64_t bytes =
-        bk * operand.k.back().stride * storageBytes(operand.element);
+        bk / plan.alongK * plan.loadStride * storageBytes(operand.element);
     for (Value pointer : state)
       next.push_back(b.byteOffset(pointer, bytes));
     return next;

@@ -129,11 +129,21 @@ OperandPlan planOperand(const Operand &operand, int64_t tileX, int64_t bk,
   plan.rowStep = std::max<int64_t>(1, threads / plan.columns);
   plan.rowsPerThread = rows / plan.rowStep;
 
-  if (operand.k.size() == 1 && plan.bounds.empty())
+  // Where a load takes the whole innermost axis (the lanes of packed channels),
+  // rows of loads follow the one around it.
+  bool takesAxis =
+      operand.k.size() > 1 && operand.k.back().extent == plan.alongK;
+  const Axis &rowAxis = operand.k[operand.k.size() - (takesAxis ? 2 : 1)];
+  plan.loadStride = takesAxis ? rowAxis.stride : plan.alongK * rowAxis.stride;
+  size_t outer = operand.k.size() - (takesAxis ? 2 : 1);
+  bool rowsBound = any_of(
+      plan.bounds, [&](const Bound &bound) { return bound.kAxis >= outer; });
+  if (outer == 0 && plan.bounds.empty())
     return plan;
 
-  plan.walk = operand.k.back().extent % bk == 0 ? OperandPlan::TileTable
-                                                : OperandPlan::RowTable;
+  int64_t run = rowAxis.extent * (takesAxis ? plan.alongK : 1);
+  plan.walk = run % bk == 0 && !rowsBound ? OperandPlan::TileTable
+                                          : OperandPlan::RowTable;
   int64_t bits = 0;
   for (const Bound &bound : plan.bounds)
     bits += operand.k[bound.kAxis].extent;

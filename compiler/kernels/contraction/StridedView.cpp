@@ -1,5 +1,6 @@
 // StridedView - which tensor an anchor's operand is, and its strides.
 
+#include "compiler/ir/Layout.h"
 #include "compiler/ir/Shapes.h"
 #include "compiler/kernels/contraction/GroupContraction.h"
 
@@ -49,18 +50,40 @@ static bool reshapeView(StridedView &view, ArrayRef<int64_t> shape) {
   return true;
 }
 
-FailureOr<StridedView> viewOf(FusedOp group, Value value) {
-  if (auto argument = dyn_cast<BlockArgument>(value)) {
-    StridedView view;
-    view.operand = argument.getArgNumber();
-    view.element = elementOf(value);
-    view.shape.assign(shapeOf(value).begin(), shapeOf(value).end());
-    view.strides = rowMajorStrides(view.shape);
-    return view;
+bool StridedView::isDense() const {
+  return !packed && llvm::all_of(halo, [](int64_t h) { return h == 0; });
+}
+
+static StridedView viewOf(BlockArgument argument) {
+  auto type = cast<RankedTensorType>(argument.getType());
+  MemoryLayout memory = memoryLayout(type);
+  StridedView view;
+  view.operand = argument.getArgNumber();
+  view.element = type.getElementType();
+  view.shape.assign(type.getShape().begin(), type.getShape().end());
+  view.strides.resize(type.getRank());
+  view.offset = memory.offset;
+  view.pack = memory.pack;
+  for (const MemoryAxis &axis : memory.axes) {
+    if (axis.part == MemoryAxis::Slice) {
+      view.packed = axis.dim;
+      view.sliceStride = axis.stride;
+    } else {
+      view.strides[axis.dim] = axis.stride;
+    }
   }
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    view.halo.push_back(haloOf(type, i));
+  return view;
+}
+
+FailureOr<StridedView> viewOf(FusedOp group, Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return viewOf(argument);
   Operation *op = value.getDefiningOp();
-  if (isa<CastOp>(op) && elementOf(op->getOperand(0)).isF16() &&
-      elementOf(value).isF32())
+  bool widens = isa<CastOp>(op) && elementOf(op->getOperand(0)).isF16() &&
+                elementOf(value).isF32();
+  if (widens || isa<RelayoutOp>(op))
     return viewOf(group, op->getOperand(0));
   if (!isa<TransposeOp, ReshapeOp, BroadcastOp, SliceOp>(op))
     return group.emitError()
@@ -70,8 +93,14 @@ FailureOr<StridedView> viewOf(FusedOp group, Value value) {
   FailureOr<StridedView> source = viewOf(group, op->getOperand(0));
   if (failed(source))
     return failure();
+  if (!source->isDense())
+    return group.emitError()
+           << "a contraction reads a tensor that is packed "
+              "or has a halo through "
+           << op->getName() << ", which it cannot do in place";
   StridedView view = *source;
   ArrayRef<int64_t> shape = shapeOf(value);
+  view.halo.assign(shape.size(), 0);
   if (auto transpose = dyn_cast<TransposeOp>(op)) {
     for (auto [i, from] : llvm::enumerate(transpose.getPerm())) {
       view.shape[i] = source->shape[from];
