@@ -110,6 +110,26 @@ def StoreHalf : Pass<"pascaline-store-half", "::mlir::func::FuncOp"> {
     Statistic<"numFloat", "float", "f32 tensors that stay float">];
 }
 
+def AssignLayouts : Pass<"pascaline-assign-layouts", "::mlir::func::FuncOp"> {
+  let summary = "Choose how each tensor between groups lies in memory";
+  let description = [{
+    What convolutions and pools make and groups alone read may have its channels
+    packed by four or last, or a halo of zeros, where the model that picks the
+    tiles of its readers says that this gains more than it costs. Groups store
+    and read it so: no kernel is added.
+    ```mlir
+    %y = pascaline.fused(%x, %w) : (tensor<1x8x4x4xf32>, tensor<8x8x1x1xf32>)
+        -> tensor<1x8x4x4xf32, #pascaline.layout<order = [0, 1, 2, 3],
+                               packed = 1, pack = 4, halo = [0, 0, 1, 1]>> {
+    ```
+  }];
+  let options = [Option<"chip", "chip", "std::string", "\"gtx1080ti\"",
+                        "the card whose numbers guide the choice">];
+  let statistics = [
+    Statistic<"numPixels", "pixels", "tensors with a halo in row-major order">,
+    Statistic<"numChannels", "channels", "tensors whose channels are innermost">];
+}
+
 //===- Graph -> plan: passes/plan ------------------------------------------===//
 
 def FormLaunches : Pass<"pascaline-form-launches", "::mlir::ModuleOp"> {

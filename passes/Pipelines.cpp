@@ -84,6 +84,11 @@ void buildHalfPipeline(OpPassManager &pm, PassChoice &choice,
 
 void buildPlanPipeline(OpPassManager &pm, PassChoice &choice,
                        const std::string &chip) {
+  // How what lies between groups lies there: after StoreHalf, as the size of
+  // an element counts.
+  AssignLayoutsOptions layouts;
+  layouts.chip = chip;
+  choice.addOptional(pm, createAssignLayouts(layouts));
   // Groups become kernels and launches over buffers.
   FormLaunchesOptions options;
   options.chip = chip;

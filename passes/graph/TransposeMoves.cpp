@@ -23,6 +23,18 @@ SmallVector<int64_t> inverseOf(Perm perm) {
   return inverse;
 }
 
+bool keepsOrder(ArrayRef<int64_t> shape, Perm perm) {
+  int64_t last = -1;
+  for (int64_t d : perm) {
+    if (shape[d] == 1)
+      continue;
+    if (d < last)
+      return false;
+    last = d;
+  }
+  return true;
+}
+
 static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
@@ -158,15 +170,7 @@ bool Mover::movesNothing(Value value) {
   auto shape = typeOf(value).getShape();
   if (shape.size() < perm.size())
     return llvm::count_if(shape, [](int64_t d) { return d != 1; }) <= 1;
-  int64_t last = -1;
-  for (int64_t d : perm) {
-    if (shape[d] == 1)
-      continue;
-    if (d < last)
-      return false;
-    last = d;
-  }
-  return true;
+  return keepsOrder(shape, perm);
 }
 
 /// Of a kernel that transposes the value, in bytes; a launch takes as long as

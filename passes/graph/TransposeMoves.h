@@ -26,6 +26,10 @@ namespace pascaline {
 /// Transposes by `perm` what is cheaper transposed: whether anything was.
 bool moveTransposes(mlir::Block &block, llvm::ArrayRef<int64_t> perm);
 
+/// Whether a transpose leaves the order of the elements: it moves dimensions of
+/// one element alone.
+bool keepsOrder(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int64_t> perm);
+
 /// The permutation that brings dimensions back.
 llvm::SmallVector<int64_t> inverseOf(llvm::ArrayRef<int64_t> perm);
 

@@ -70,7 +70,7 @@ static double peakShare(const Contraction &c) {
 double estimateCycles(const Contraction &c, const Chip &chip) {
   const Tile &t = c.tile;
   double bytesPerCycle = double(chip.bandwidthMBs) / chip.clockMhz;
-  constexpr double kL2BytesPerCycle = 585, kStart = 1307;
+  constexpr double kStart = 1307;
 
   int64_t blocks = c.outputTiles() * c.slices;
   int64_t onBusiest = llvm::divideCeil(blocks, chip.multiprocessors);

@@ -20,6 +20,9 @@ namespace pascaline {
 
 struct Chip;
 
+/// What all SMs together read from or write to L2 in a cycle.
+inline constexpr double kL2BytesPerCycle = 585;
+
 double estimateCycles(const Contraction &contraction, const Chip &chip);
 
 /// The cheapest of all tiles and numbers of slices. `make` gives the

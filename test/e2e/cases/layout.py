@@ -18,6 +18,7 @@ def cases():
     _joins(table)
     _reductions(table)
     _blocks(table)
+    _packed(table)
     return table.cases
 
 
@@ -108,3 +109,29 @@ def _blocks(table):
                 "j = Transpose <perm = [0, 2, 1, 3]> (i)\n y = Reshape(j, r)", x=(2, 7, 12),
                 u=const(12, 12), s=i64(2, 7, 3, 4), r=i64(2, 7, 12), launches=4,
                 f=const(np.array(0.5, np.float32)))
+
+
+def _packed(table):
+    """What AssignLayouts lays out anew: chains of windows, pools and residuals between."""
+    three = "pads = [1,1,1,1]"
+    weights = {"u": const(64, 32, 1, 1), "v": const(64, 64, 3, 3), "w": const(64, 64, 3, 3)}
+    table.graph("packed", f"a = Conv (x, u)\n b = Relu(a)\n c = Conv <{three}> (b, v)\n"
+                f"d = Relu(c)\n y = Conv <{three}> (d, w)", launches=3, x=(1, 32, 14, 14),
+                **weights)
+    table.graph("packed-strided", f"a = Conv (x, u)\n c = Conv <strides = [2,2], {three}> (a, v)\n"
+                "y = Conv <dilations = [2,2]> (c, w)", launches=3, x=(1, 32, 14, 14), **weights)
+    table.graph("packed-residual", f"a = Conv (x, u)\n c = Conv <{three}> (a, v)\n d = Add(a, c)\n"
+                f"e = Relu(d)\n f = Conv <{three}> (e, w)\n y = Add(e, f)", launches=3,
+                x=(2, 32, 14, 14), **weights)
+    table.graph("packed-pool", f"a = Conv (x, u)\n b = Conv <{three}> (a, v)\n"
+                "p = MaxPool <kernel_shape = [3,3], strides = [2,2], pads = [1,1,0,0]> (b)\n"
+                f"c = Conv <{three}> (p, w)\n y = GlobalAveragePool(c)", launches=5,
+                x=(1, 32, 14, 14), **weights)
+    table.graph("packed-grouped", f"a = Conv (x, u)\n y = Conv <group = 4, {three}> (a, g)",
+                launches=2, x=(1, 32, 14, 14), u=const(64, 32, 1, 1), g=const(32, 16, 3, 3))
+    table.graph("packed-concat", f"a = Conv (x, u)\n b = Conv <{three}> (a, v)\n"
+                "e = Concat <axis = 1> (a, b)\n y = Softmax <axis = 1> (e)", launches=4,
+                x=(1, 32, 14, 14), **weights)
+    table.graph("halo", f"a = Conv <{three}> (x, v)\n b = Relu(a)\n c = Conv <{three}> (b, w)\n"
+                "y = ReduceMax <axes = [2, 3]> (c)", launches=3, x=(1, 128, 60, 60),
+                v=const(128, 128, 3, 3), w=const(128, 128, 3, 3))
