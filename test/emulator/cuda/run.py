@@ -20,9 +20,6 @@ import cases_memory  # noqa: E402,F401
 import cases_numeric  # noqa: E402,F401
 import cases_product  # noqa: E402,F401
 import harness  # noqa: E402
-import mutate  # noqa: E402
-
-MUTATIONS = 3  # of each module
 
 
 def check(device, compiler, name):
@@ -39,19 +36,6 @@ def check(device, compiler, name):
         raise harness.Failure(" ".join(str(error).split())) from error
 
 
-def check_mutations(device, compiler):
-    """Every case's module, mutated; most mutations must be noticed."""
-    refused = 0
-    for seed, (name, (source, _)) in enumerate(driver.CASES.items()):
-        ptx = compiler.ptx('extern "C" {' + source + "}", name + ".cu")
-        try:
-            refused += mutate.check(device, ptx, seed, MUTATIONS)
-        except RuntimeError as error:
-            raise harness.Failure(f"{name}: {error}") from error
-    if refused * 4 < len(driver.CASES) * MUTATIONS:
-        raise harness.Failure(f"only {refused} mutations were refused")
-
-
 def main():
     """Run the chosen cases and report."""
     parser = harness.arguments(__doc__)
@@ -62,7 +46,6 @@ def main():
     device, compiler = driver.Device(args.library), driver.Compiler()
     for name in driver.CASES:
         report.run(name, lambda name=name: check(device, compiler, name))
-    report.run("mutated_ptx", lambda: check_mutations(device, compiler))
     report.finish()
 
 
