@@ -3,6 +3,8 @@
 
 #include "runtime/src/Error.h"
 
+#include <cstring>
+
 namespace pascaline::runtime {
 
 using artifact::BufferKind;
@@ -17,6 +19,15 @@ CUdeviceptr deviceAddress(const pascaline_buffer &buffer) {
 bool usable(const pascaline_buffer &buffer) {
   return buffer.place == PASCALINE_ON_DEVICE &&
          deviceAddress(buffer) % artifact::kBufferAlignment == 0;
+}
+
+// What a C caller wrote as a place. To read a value that the enum lacks as the
+// enum is undefined in C++.
+int placeGiven(const pascaline_buffer &buffer) {
+  int value;
+  static_assert(sizeof(value) == sizeof(buffer.place));
+  std::memcpy(&value, &buffer.place, sizeof(value));
+  return value;
 }
 
 } // namespace
@@ -139,11 +150,11 @@ void Session::checkArguments(const pascaline_buffer *given, size_t count,
     if (!given[i].data && given[i].bytes)
       fail(PASCALINE_INVALID_ARGUMENT, "%s \"%s\" of model %s is NULL", what,
            tensors[i].name, plan().model);
-    if (given[i].place != PASCALINE_HOST &&
-        given[i].place != PASCALINE_ON_DEVICE)
+    int place = placeGiven(given[i]);
+    if (place != PASCALINE_HOST && place != PASCALINE_ON_DEVICE)
       fail(PASCALINE_INVALID_ARGUMENT,
            "%s \"%s\" of model %s is in place %d, which is none", what,
-           tensors[i].name, plan().model, int(given[i].place));
+           tensors[i].name, plan().model, place);
   }
 }
 

@@ -194,7 +194,9 @@ TEST_F(RunTest, SaysWhatIsWrongWithArguments) {
   in[1].bytes = kBytes;
   out[0].data = nullptr;
   expect("output \"y\" of model add is NULL");
-  out[0] = {y.data(), kBytes, pascaline_place(5)};
+  out[0].data = y.data();
+  int place = 5; // as C may write it
+  std::memcpy(&out[0].place, &place, sizeof(place));
   expect("output \"y\" of model add is in place 5, which is none");
 }
 
