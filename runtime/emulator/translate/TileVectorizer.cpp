@@ -19,7 +19,8 @@ using llvm::Value;
 namespace {
 
 constexpr size_t kLanes = 8;
-constexpr llvm::StringRef kDotProduct = kDotProductPrefix;
+// No StringRef: GCC under UBSan takes its test for null as no constant.
+constexpr llvm::StringLiteral kDotProduct(kDotProductPrefix);
 
 using Values = std::vector<Value *>;
 
