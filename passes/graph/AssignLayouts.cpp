@@ -156,8 +156,9 @@ void setOperandLayout(FusedOp group, unsigned operand, RankedTensorType type) {
   RankedTensorType plain = typeOf(argument);
   argument.setType(type);
   OpBuilder builder = OpBuilder::atBlockBegin(&body);
+  // No node's: the one that made the value is not computed here.
   auto relayout =
-      builder.create<RelayoutOp>(argument.getLoc(), plain, argument);
+      builder.create<RelayoutOp>(builder.getUnknownLoc(), plain, argument);
   argument.replaceAllUsesExcept(relayout, relayout);
 }
 

@@ -27,6 +27,8 @@ h1 { font-size: 1.5rem; overflow-wrap: anywhere; } h2 { margin-top: 2rem; }
 table { border-collapse: collapse; font-size: 0.85rem; min-width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: 0.25rem 0.6rem;
   border-bottom: 1px solid var(--line); overflow-wrap: anywhere; min-width: 4em; }
+th { overflow-wrap: normal; white-space: nowrap; }
+td:first-child { min-width: 8em; }
 td.n, th.n { text-align: right; white-space: nowrap; }
 td.why { min-width: 14em; }
 code, bdi { font-family: ui-monospace, monospace; font-size: 0.95em; }

@@ -1,5 +1,6 @@
 // RUN: pascaline-opt %s -pascaline-assign-layouts | FileCheck %s
 // RUN: pascaline-opt %s -pascaline-assign-layouts --decisions -o /dev/null 2>&1 | FileCheck %s --check-prefix=SAID
+// RUN: pascaline-opt %s -pascaline-assign-layouts -pascaline-form-launches | FileCheck %s --check-prefix=NODES
 
 // Each element under a window of packed channels is 128 bits wide wherever it
 // lies, and the halo makes its test go.
@@ -10,6 +11,10 @@
 // CHECK: ^bb0(%[[A:.*]]: tensor<1x256x60x60xf32, #pascaline.layout<order = [0, 1, 2, 3], packed = 1, pack = 4, halo = [0, 0, 1, 1]>>, %{{.*}}: tensor<256x256x3x3xf32>):
 // CHECK: %[[P:.*]] = pascaline.relayout %[[A]] : {{.*}} -> tensor<1x256x60x60xf32>
 // CHECK: pascaline.conv %[[P]],
+// Who reads a layout does not compute the node that made it.
+// NODES-LABEL: plan.program @windows_read
+// NODES: plan.launch {{.*}}nodes = ["a_conv"]
+// NODES: plan.launch {{.*}}nodes = ["b_conv"]
 // SAID-DAG: layout: "a_conv": channels packed by 4, halo 1x1: its readers and its halo take {{[0-9]+}} % of the cycles of row-major, by the cost model
 func.func @windows_read_packed_channels_with_a_halo(%x: tensor<1x256x60x60xf32>) -> tensor<1x256x60x60xf32> {
   %u = pascaline.constant dense<0.5> : tensor<256x256x1x1xf32>
@@ -21,7 +26,7 @@ func.func @windows_read_packed_channels_with_a_halo(%x: tensor<1x256x60x60xf32>)
     pascaline.yield %3 : tensor<1x256x60x60xf32>
   }
   %b = pascaline.fused(%a, %v) : (tensor<1x256x60x60xf32>, tensor<256x256x3x3xf32>) -> tensor<1x256x60x60xf32> {
-  ^bb0(%0: tensor<1x256x60x60xf32>, %1: tensor<256x256x3x3xf32>):
+  ^bb0(%0: tensor<1x256x60x60xf32> loc("a_conv"), %1: tensor<256x256x3x3xf32>):
     %2 = pascaline.conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads_begin = array<i64: 1, 1>, pads_end = array<i64: 1, 1>, groups = 1 : i64} : tensor<1x256x60x60xf32>, tensor<256x256x3x3xf32> loc("b_conv")
     %3 = pascaline.relu %2 : tensor<1x256x60x60xf32>
     pascaline.yield %3 : tensor<1x256x60x60xf32>
