@@ -202,6 +202,11 @@ class Package:
         self.expect_error("fp8", api.compile, self.bytes, shapes=self.shapes, precision="fp8")
         self.expect_error("more than the --memory-limit of 100", api.compile, self.bytes,
                           shapes=self.shapes, memory_limit=100)
+        self.expect_error("memory_limit is -1", api.compile, self.bytes, shapes=self.shapes,
+                          memory_limit=-1)
+        for option in ("expose", "skip_passes"):
+            self.expect_error(f"{option} is 'cse'", api.compile, self.bytes, shapes=self.shapes,
+                              **{option: "cse"})
         self.expect_error("no/such", api.load, "/no/such.pasc")
         with api.compile(self.bytes, shapes=self.shapes) as model:
             self.expect_error("toaster", model.session, "toaster")

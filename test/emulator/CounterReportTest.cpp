@@ -5,8 +5,10 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
 #include <fstream>
 #include <sstream>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace {
@@ -125,6 +127,27 @@ TEST_F(CounterReport, RefusesAPathThatCannotBeWritten) {
                 "be written: No such file or directory"),
       std::string::npos)
       << text;
+}
+
+// A rename to /dev/null would take the device away from the whole machine.
+TEST_F(CounterReport, LeavesAPipeInItsPlace) {
+  std::string path = testing::TempDir() + "pascaline-counters-" +
+                     std::to_string(getpid()) + ".fifo";
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK);
+  std::string command =
+      "PASCALINE_EMULATOR_COUNTERS=" + path + " /proc/" +
+      std::to_string(getpid()) +
+      "/exe --gtest_also_run_disabled_tests --gtest_filter=*Child >/dev/null";
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  char got[13] = "";
+  EXPECT_EQ(read(reader, got, 12), 12);
+  EXPECT_EQ(std::string(got), "{\"kernels\": ");
+  close(reader);
+  struct stat status;
+  ASSERT_EQ(stat(path.c_str(), &status), 0);
+  EXPECT_TRUE(S_ISFIFO(status.st_mode));
+  std::remove(path.c_str());
 }
 
 } // namespace

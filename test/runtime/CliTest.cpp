@@ -70,6 +70,8 @@ TEST_F(Cli, RefusesInputsWithASentence) {
           "no --input for \"b\", f32 1x300; add --input b=FILE.npy");
   refused(both + "--input c=a.npy",
           "the model has no input \"c\"; it has a, b");
+  refused(both + "--input 'c\n\x1b[31m=a.npy'",
+          "the model has no input \"c??[31m\"; it has a, b");
   refused(both + "--input a=a.npy", "input \"a\" is given twice");
   refused(both + "--input b=a.npy",
           "input \"b\" takes f32 1x300, a.npy holds f32 300");

@@ -7,8 +7,11 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <fcntl.h>
 #include <fstream>
+#include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace pascaline;
 using namespace pascaline::testing;
@@ -130,6 +133,31 @@ TEST_F(Emulator, IsBenched) {
         "\"launches\": 2, \"time_us\": ", "\"memory\": {\"weights\": 1200"})
     EXPECT_NE(json.find(part), std::string::npos) << json;
   EXPECT_NE(read("t.json").find("\"ph\": \"X\""), std::string::npos);
+}
+
+TEST_F(Emulator, WritesResultsOverNeitherTheModelNorADevice) {
+  std::string before = read("add.pasc");
+  const std::string bench = "bench add.pasc --device emulator --iterations 1 ";
+  for (const char *option : {"--json add.pasc", "--trace ./add.pasc"}) {
+    ToolResult result = run(bench + option);
+    EXPECT_EQ(result.code, 1) << option;
+    EXPECT_NE(result.err.find("add.pasc: is the model itself"),
+              std::string::npos)
+        << result.err;
+  }
+  EXPECT_EQ(read("add.pasc"), before);
+
+  // As to /dev/stdout or /dev/null.
+  std::string pipe = (folder / "pipe").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ToolResult result = run(bench + "--json pipe");
+  EXPECT_EQ(result.code, 0) << result.err;
+  char got[10] = "";
+  EXPECT_EQ(::read(reader, got, 9), 9);
+  EXPECT_EQ(std::string(got), "{\"model\":");
+  close(reader);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
 }
 
 TEST_F(Emulator, RunsSessionsOfOneModelInSeveralThreads) {

@@ -139,6 +139,36 @@ bool Compilation::lowerKernels(bool emit) {
   return dumped();
 }
 
+/// Whether two paths, of files that may not exist yet, name one file.
+static bool isSameFile(StringRef one, StringRef other) {
+  if (llvm::sys::fs::equivalent(one, other))
+    return true;
+  SmallString<128> paths[] = {one, other};
+  for (SmallString<128> &path : paths) {
+    llvm::sys::fs::make_absolute(path);
+    llvm::sys::path::remove_dots(path, /*remove_dot_dot=*/true);
+  }
+  return paths[0] == paths[1];
+}
+
+/// That nothing is written over the model, nor two things to one file; a
+/// sentence, or nothing.
+static std::string checkOutputs(const CompileOptions &options) {
+  SmallVector<StringRef> outputs(options.reports.begin(),
+                                 options.reports.end());
+  if (!options.output.empty())
+    outputs.insert(outputs.begin(), options.output);
+  for (auto [i, output] : llvm::enumerate(outputs)) {
+    if (isSameFile(output, options.model))
+      return (output + ": is the model itself; give the result another name")
+          .str();
+    for (StringRef other : ArrayRef(outputs).take_front(i))
+      if (isSameFile(output, other))
+        return (output + ": is to hold two results; give each a name").str();
+  }
+  return "";
+}
+
 bool Compilation::run() {
   const Chip *chip = findChip(options.chip);
   if (!chip) {
@@ -147,11 +177,9 @@ bool Compilation::run() {
       error += " " + known.name.str();
     return false;
   }
-  if (!options.output.empty() &&
-      llvm::sys::fs::equivalent(options.output, options.model)) {
-    error = options.output + ": is the model itself; give -o another name";
+  error = checkOutputs(options);
+  if (!error.empty())
     return false;
-  }
   error = checkSkippedPasses(options.skippedPasses, options.storeHalf);
   if (!error.empty())
     return false;

@@ -237,7 +237,7 @@ int benchCommand(int argc, char **argv) {
   pascaline_device_info device;
   check(pascaline_device_get_info(handle.get(), &device));
   Bench bench(artifact, set, handle);
-  PendingFiles files;
+  PendingFiles files(options.positional());
   if (options.has("--counters")) {
     bench.count(options, artifact, set, files);
     files.commit();

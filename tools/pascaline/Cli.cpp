@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace pascaline::cli {
@@ -229,13 +230,23 @@ PendingFiles::~PendingFiles() {
 
 void PendingFiles::add(const std::string &path, const void *data, size_t bytes,
                        const std::string &before) {
+  struct stat status, model;
+  bool isThere = stat(path.c_str(), &status) == 0;
+  if (isThere && stat(artifact.c_str(), &model) == 0 &&
+      status.st_dev == model.st_dev && status.st_ino == model.st_ino)
+    throw Failure(format("%s: is the model itself; give the result another "
+                         "name",
+                         path.c_str()));
+  bool inPlace = isThere && !S_ISREG(status.st_mode);
   std::string temporary = path + "." + std::to_string(getpid()) + ".tmp";
-  int file =
-      open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  int file = inPlace ? open(path.c_str(), O_WRONLY | O_CLOEXEC)
+                     : open(temporary.c_str(),
+                            O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file < 0)
-    throw Failure(
-        format("%s: cannot be created: %s", path.c_str(), strerror(errno)));
-  files.emplace_back(temporary, path);
+    throw Failure(format("%s: cannot be %s: %s", path.c_str(),
+                         inPlace ? "written" : "created", strerror(errno)));
+  if (!inPlace)
+    files.emplace_back(temporary, path);
   auto writeAll = [&](const char *at, size_t left) {
     while (left > 0) {
       ssize_t written = write(file, at, left);

@@ -91,10 +91,12 @@ std::string shapeText(const int64_t *shape, size_t rank);
 std::string fileName(const std::string &name, const char *kind, size_t index);
 
 // Files that appear all or not at all: written beside their place under another
-// name, and renamed by commit(). What is not committed is removed.
+// name, and renamed by commit(). What is not committed is removed. Devices and
+// pipes are written at once: a rename would put a file in their place. The
+// artifact that is read is never written over.
 class PendingFiles {
 public:
-  PendingFiles() = default;
+  explicit PendingFiles(std::string artifact) : artifact(std::move(artifact)) {}
   PendingFiles(const PendingFiles &) = delete;
   PendingFiles &operator=(const PendingFiles &) = delete;
   ~PendingFiles();
@@ -106,6 +108,7 @@ public:
   void commit();
 
 private:
+  std::string artifact;                                   // its path
   std::vector<std::pair<std::string, std::string>> files; // temporary, path
 };
 

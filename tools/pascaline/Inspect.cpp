@@ -124,7 +124,7 @@ void extractPtx(const ArtifactHandle &artifact, const std::string &directory,
   pascaline_artifact_info info = infoOf(artifact);
   std::string path = directory + "/" +
                      std::filesystem::path(modelPath).stem().string() + ".ptx";
-  PendingFiles files;
+  PendingFiles files(modelPath);
   files.add(path, info.ptx, info.ptx_bytes);
   files.commit();
 }

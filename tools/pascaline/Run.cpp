@@ -3,6 +3,7 @@
 // only after the run.
 #include "tools/pascaline/Counters.h"
 #include "tools/pascaline/Npy.h"
+#include "tools/pascaline/Summary.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -29,11 +30,11 @@ std::map<std::string, std::string> inputFiles(const Options &options,
     bool found = false;
     for (const pascaline_tensor_info &input : inputs) {
       found = found || name == input.name;
-      known += (known.empty() ? "" : ", ") + std::string(input.name);
+      known += (known.empty() ? "" : ", ") + printable(input.name);
     }
     if (!found)
       throw Failure(format("the model has no input \"%s\"; it has %s",
-                           name.c_str(),
+                           printable(name.c_str()).c_str(),
                            known.empty() ? "none" : known.c_str()));
     if (!result.emplace(name, option.substr(equals + 1)).second)
       throw Failure(format("input \"%s\" is given twice", name.c_str()));
@@ -132,7 +133,7 @@ int runCommand(int argc, char **argv) {
     results.emplace_back(output.bytes);
     out.push_back({results.back().data(), output.bytes, PASCALINE_HOST});
   }
-  PendingFiles files;
+  PendingFiles files(options.positional());
   if (options.has("--counters"))
     countRun(options, artifact, set, session, in, out, files);
   else

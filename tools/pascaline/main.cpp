@@ -26,6 +26,7 @@ static const char *const kHelp =
     "                              a table, write all of it to FILE\n"
     "bench    run it again and again on made-up inputs, print times a kernel\n"
     "    --device, --sanitize, --counters (one run)    as above\n"
+    "    --shape-set N             the shapes of this one (default 0)\n"
     "    --iterations N            measured runs (default: as many as fit in\n"
     "                              the duration, 100 at most)\n"
     "    --warmup N                runs before them (default 3)\n"

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <sys/stat.h>
 #include <tuple>
 #include <unistd.h>
 
@@ -40,6 +41,12 @@ public:
   explicit Report(std::string path)
       : path(std::move(path)),
         temporary(this->path + "." + std::to_string(getpid()) + ".tmp") {
+    // A rename would put a file in the place of a device or a pipe.
+    struct stat status;
+    inPlace = stat(this->path.c_str(), &status) == 0 &&
+              !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+    if (inPlace)
+      return;
     // Where nothing can be written shows now and not at the end.
     if (std::FILE *file = std::fopen(temporary.c_str(), "wxe")) {
       std::fclose(file);
@@ -75,7 +82,8 @@ public:
     for (const Entry &entry : entries)
       text += (&entry == entries.data() ? "\n  " : ",\n  ") + json(entry);
     text += "\n]}\n";
-    std::FILE *file = std::fopen(temporary.c_str(), "wxe");
+    std::FILE *file = inPlace ? std::fopen(path.c_str(), "we")
+                              : std::fopen(temporary.c_str(), "wxe");
     bool done =
         file && std::fwrite(text.data(), 1, text.size(), file) == text.size();
     int reason = errno;
@@ -83,10 +91,10 @@ public:
       done = false;
       reason = errno;
     }
-    if (done && std::rename(temporary.c_str(), path.c_str()) == 0)
+    if (done && (inPlace || std::rename(temporary.c_str(), path.c_str()) == 0))
       return;
     fail(done ? errno : reason);
-    if (file)
+    if (file && !inPlace)
       std::remove(temporary.c_str());
     std::fprintf(stderr, "%s\n", problem.c_str());
   }
@@ -124,6 +132,7 @@ private:
   }
 
   const std::string path, temporary;
+  bool inPlace = false;
   std::mutex mutex; // guards what follows
   std::vector<Entry> entries;
   std::map<Key, size_t> places;

@@ -42,6 +42,13 @@ def optional_passes(precision: Optional[str] = None) -> list[str]:
     return names
 
 
+def _names(what: str, names: Sequence[str]) -> tuple[ctypes.Array[ctypes.c_char_p], int]:
+    """Names for C. The letters of a lone string would be taken for names, so it is refused."""
+    if isinstance(names, (str, bytes)):
+        raise Error(f"{what} is {names!r} and should be a list of names")
+    return _strings([name.encode() for name in names])
+
+
 def compile_to_bytes(model: Union[str, os.PathLike[str], bytes], *,
                      shapes: Optional[Shapes] = None,
                      chip: Optional[str] = None, precision: Optional[str] = None,
@@ -52,8 +59,9 @@ def compile_to_bytes(model: Union[str, os.PathLike[str], bytes], *,
                      name: str = "model") -> bytes:
     """The bytes of model.pasc."""
     bindings = _strings(_shape_texts(shapes or {}))
-    exposed = _strings([tensor.encode() for tensor in expose])
-    skipped = _strings([each.encode() for each in skip_passes])
+    exposed, skipped = _names("expose", expose), _names("skip_passes", skip_passes)
+    if operator.index(memory_limit) < 0:
+        raise Error(f"memory_limit is {memory_limit} and should be a number of bytes, or 0 for none")
     errors: list[str] = []
     notes: list[str] = []
 
