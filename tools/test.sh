@@ -9,7 +9,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-PARTS=(format layers pass-tests alone lit unit cuda slice counters ops memory report refusals package check calibrate conformance fuzz fuzz-ptx sanitized models)
+PARTS=(format layers pass-tests alone lit unit cuda slice counters ops memory report refusals package check calibrate conformance fuzz fuzz-ptx graphs sanitized models)
 RESULTS=build/test-results
 PYTHON=build/venv/bin/python
 
@@ -88,6 +88,8 @@ run_part() {
     suite fuzz "$RESULTS/fuzz.json" "$PYTHON" test/fuzz/mutate.py --json "$RESULTS/fuzz.json" ;;
   fuzz-ptx)
     suite fuzz-ptx "$RESULTS/fuzz-ptx.json" "$PYTHON" test/fuzz/ptx.py --json "$RESULTS/fuzz-ptx.json" ;;
+  graphs)
+    suite graphs "$RESULTS/graphs.json" "$PYTHON" test/fuzz/random_graphs.py --json "$RESULTS/graphs.json" ;;
   sanitized)
     suite sanitized "$RESULTS/sanitized.json" "$PYTHON" test/fuzz/sanitized.py --json "$RESULTS/sanitized.json" ;;
   models)

@@ -237,10 +237,10 @@ LogicalResult StoreHalf::findKept() {
 std::string StoreHalf::whyFloat(Tensor &tensor) {
   if (tensor.isReturned)
     return "the model returns it, and what it returns keeps its type";
-  if (tensor.readers.empty())
-    return "nothing reads it";
   if (kept.contains(tensor.value.getDefiningOp()))
     return "--keep-fp32 names its node or one in its kernel";
+  if (tensor.readers.empty())
+    return "no kernel reads it"; // an exposed one, which others have inside
   for (Value alias : tensor.aliases)
     if (kept.contains(alias.getDefiningOp()))
       return "--keep-fp32 names a reshape of it";

@@ -152,6 +152,16 @@ class Reports:
         for name, choice in {"relu": "f16", "softmax": "f32", "pool": "f32"}.items():
             if nodes[name]["choice"] != choice or not nodes[name]["reason"]:
                 raise Failure(f"{name} is stored as {nodes[name]}, should be {choice}")
+        # Exposed from inside a kernel: --keep-fp32 is the reason where it is given, else that the
+        # kernel has the value in its registers.
+        for option, reason in [("norm", "--keep-fp32 names its node"), ("pool", "no kernel reads")]:
+            with harness.scratch() as folder:
+                report, _ = self.compile(mixed_model(), folder, "--precision", "fp16", "--expose",
+                                         "n", "--keep-fp32", option)
+            said = [node["precision"]["reason"] for node in report["programs"][0]["nodes"]
+                    if node["name"] in ("conv", "norm") and node["precision"]]
+            if not any(each.startswith(reason) for each in said):
+                raise Failure(f"--keep-fp32 {option} --expose n gives the reasons {said}")
 
     def shape_sets(self):
         """A program for each."""
