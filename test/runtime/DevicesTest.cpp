@@ -33,20 +33,6 @@ struct Devices : ToolTest {
   }
 };
 
-void runMany(pascaline_session *session, float a) {
-  std::vector<float> values(300, a), y(300), constant(300);
-  pascaline_buffer in[] = {{values.data(), 1200, PASCALINE_HOST},
-                           {values.data(), 1200, PASCALINE_HOST}};
-  pascaline_buffer out[] = {{y.data(), 1200, PASCALINE_HOST},
-                            {constant.data(), 1200, PASCALINE_HOST}};
-  for (int round = 0; round < 20; ++round) {
-    ASSERT_EQ(pascaline_session_run(session, in, 2, out, 2), PASCALINE_OK)
-        << pascaline_last_error();
-    for (int i = 0; i < 300; ++i)
-      ASSERT_EQ(y[i], 2 * a + float(i));
-  }
-}
-
 TEST_F(Devices, TwoAreOpenAtOnce) {
   size_t count = 0;
   ASSERT_EQ(pascaline_gpu_count(&count), PASCALINE_OK);

@@ -1,6 +1,8 @@
 // Tool.cpp - see Tool.h.
 #include "test/runtime/Tool.h"
 
+#include "pascaline/pascaline.h"
+
 #include "tools/pascaline/Npy.h"
 
 #include <cstdlib>
@@ -52,6 +54,20 @@ std::string ToolTest::read(const std::string &name) const {
   std::ostringstream content;
   content << std::ifstream(folder / name, std::ios::binary).rdbuf();
   return content.str();
+}
+
+void runMany(pascaline_session *session, float a) {
+  std::vector<float> values(300, a), y(300), constant(300);
+  pascaline_buffer in[] = {{values.data(), 1200, PASCALINE_HOST},
+                           {values.data(), 1200, PASCALINE_HOST}};
+  pascaline_buffer out[] = {{y.data(), 1200, PASCALINE_HOST},
+                            {constant.data(), 1200, PASCALINE_HOST}};
+  for (int round = 0; round < 20; ++round) {
+    ASSERT_EQ(pascaline_session_run(session, in, 2, out, 2), PASCALINE_OK)
+        << pascaline_last_error();
+    for (int i = 0; i < 300; ++i)
+      ASSERT_EQ(y[i], 2 * a + float(i));
+  }
 }
 
 } // namespace pascaline::testing

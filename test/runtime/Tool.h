@@ -4,6 +4,8 @@
 
 #include "test/runtime/Samples.h"
 
+#include "pascaline/pascaline.h"
+
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -31,5 +33,8 @@ protected:
   std::filesystem::path folder;
   std::string emulator; // $PASCALINE_EMULATOR; empty: unset
 };
+
+// Runs add.pasc twenty times on 300 values of `a` and expects the sums.
+void runMany(pascaline_session *session, float a);
 
 } // namespace pascaline::testing

@@ -120,19 +120,13 @@ void measure(const std::string &bytes, const std::string &folder,
       session = openSession(model);
       largest.assign(outputs.size() - ownOutputs, 0);
     }
-    std::vector<pascaline_buffer> in, out;
-    for (NpyArray &array : arrays)
-      in.push_back({array.data.data(), array.data.size(), PASCALINE_HOST});
-    std::vector<std::vector<uint8_t>> results;
-    for (const pascaline_tensor_info &output : outputs) {
-      results.emplace_back(output.bytes);
-      out.push_back({results.back().data(), output.bytes, PASCALINE_HOST});
-    }
-    check(pascaline_session_run(session.get(), in.data(), in.size(), out.data(),
-                                out.size()));
+    HostBuffers buffers(arrays, outputs);
+    check(pascaline_session_run(session.get(), buffers.in.data(),
+                                buffers.in.size(), buffers.out.data(),
+                                buffers.out.size()));
     for (size_t i = 0; i < largest.size(); ++i)
-      largest[i] =
-          std::max(largest[i], largestMagnitude(results[ownOutputs + i]));
+      largest[i] = std::max(largest[i],
+                            largestMagnitude(buffers.results[ownOutputs + i]));
   }
 }
 

@@ -279,4 +279,14 @@ std::string npyHeader(pascaline_element_type type, const int64_t *shape,
   return header + dict;
 }
 
+HostBuffers::HostBuffers(std::vector<NpyArray> &inputs,
+                         const std::vector<pascaline_tensor_info> &outputs) {
+  for (NpyArray &array : inputs)
+    in.push_back({array.data.data(), array.data.size(), PASCALINE_HOST});
+  for (const pascaline_tensor_info &output : outputs) {
+    results.emplace_back(output.bytes);
+    out.push_back({results.back().data(), output.bytes, PASCALINE_HOST});
+  }
+}
+
 } // namespace pascaline::cli

@@ -22,6 +22,14 @@ struct NpyArray {
 // ml_dtypes) stores as V2.
 NpyArray readNpy(const std::string &path);
 
+// What a run is given: arrays, which stay where they are, and room for outputs.
+struct HostBuffers {
+  HostBuffers(std::vector<NpyArray> &inputs,
+              const std::vector<pascaline_tensor_info> &outputs);
+  std::vector<pascaline_buffer> in, out;
+  std::vector<std::vector<uint8_t>> results;
+};
+
 // What goes in front of the data.
 std::string npyHeader(pascaline_element_type type, const int64_t *shape,
                       size_t rank);

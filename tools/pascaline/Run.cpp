@@ -125,20 +125,14 @@ int runCommand(int argc, char **argv) {
   ModelHandle model = openModel(artifact, device);
   SessionHandle session = openSession(model);
   check(pascaline_session_use_shape_set(session.get(), set));
-  std::vector<pascaline_buffer> in, out;
-  for (NpyArray &array : arrays)
-    in.push_back({array.data.data(), array.data.size(), PASCALINE_HOST});
-  std::vector<std::vector<uint8_t>> results;
-  for (const pascaline_tensor_info &output : outputs) {
-    results.emplace_back(output.bytes);
-    out.push_back({results.back().data(), output.bytes, PASCALINE_HOST});
-  }
+  HostBuffers buffers(arrays, outputs);
   PendingFiles files(options.positional());
   if (options.has("--counters"))
-    countRun(options, artifact, set, session, in, out, files);
+    countRun(options, artifact, set, session, buffers.in, buffers.out, files);
   else
-    check(pascaline_session_run(session.get(), in.data(), in.size(), out.data(),
-                                out.size()));
+    check(pascaline_session_run(session.get(), buffers.in.data(),
+                                buffers.in.size(), buffers.out.data(),
+                                buffers.out.size()));
 
   std::error_code error;
   std::filesystem::create_directories(*directory, error);
@@ -146,7 +140,8 @@ int runCommand(int argc, char **argv) {
     throw Failure(format("%s: cannot be created: %s", directory->c_str(),
                          error.message().c_str()));
   for (size_t i = 0; i < outputs.size(); ++i)
-    files.add(*directory + "/" + names[i], results[i].data(), results[i].size(),
+    files.add(*directory + "/" + names[i], buffers.results[i].data(),
+              buffers.results[i].size(),
               npyHeader(outputs[i].type, outputs[i].shape, outputs[i].rank));
   files.commit();
   return 0;

@@ -270,17 +270,24 @@ CUresult cuModuleUnload(CUmodule module) {
   return CUDA_SUCCESS;
 }
 
+CUresult pascaline::emulator::enterModule(CUmodule module,
+                                          std::shared_ptr<CUmod_st> *found,
+                                          const char *call) {
+  ContextRef context;
+  if (CUresult result = enter(&context, call))
+    return result;
+  Driver &driver = Driver::get();
+  *found = driver.find(driver.modules, module);
+  return *found ? CUDA_SUCCESS : invalidHandle("the module");
+}
+
 CUresult cuModuleGetFunction(CUfunction *function, CUmodule module,
                              const char *name) {
-  ContextRef context;
-  if (CUresult result = enter(&context))
+  std::shared_ptr<CUmod_st> found;
+  if (CUresult result = enterModule(module, &found))
     return result;
   if (!function || !name)
     return invalidValue("function or name is null");
-  Driver &driver = Driver::get();
-  auto found = driver.find(driver.modules, module);
-  if (!found)
-    return invalidHandle("the module");
   for (auto &candidate : found->functions)
     if (candidate->kernel->name == name) {
       *function = candidate.get();
@@ -292,15 +299,11 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module,
 
 CUresult cuModuleGetGlobal_v2(CUdeviceptr *pointer, size_t *bytes,
                               CUmodule module, const char *name) {
-  ContextRef context;
-  if (CUresult result = enter(&context))
+  std::shared_ptr<CUmod_st> found;
+  if (CUresult result = enterModule(module, &found))
     return result;
   if (!name)
     return invalidValue("name is null");
-  Driver &driver = Driver::get();
-  auto found = driver.find(driver.modules, module);
-  if (!found)
-    return invalidHandle("the module");
   const auto &variables = found->translated->variables();
   for (size_t i = 0; i < variables.size(); ++i)
     if (variables[i].name == name) {

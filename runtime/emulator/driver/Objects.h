@@ -162,6 +162,9 @@ CUresult invalidHandle(const char *what);
 // current, alive and has not failed, and the call is not to fail on request.
 // Helpers that enter for a call hand on its name.
 CUresult enter(ContextRef *context, const char *call = __builtin_FUNCTION());
+// The same, and the module that a caller's handle names.
+CUresult enterModule(CUmodule module, std::shared_ptr<CUmod_st> *found,
+                     const char *call = __builtin_FUNCTION());
 CUresult checkDevice(CUdevice device, const char *call = __builtin_FUNCTION());
 
 // Forgets a module's functions and texture references. Under Driver::objects.

@@ -109,15 +109,11 @@ void pascaline::emulator::destroyTexturesOf(const CUctx_st *context) {
 
 CUresult cuModuleGetTexRef(CUtexref *reference, CUmodule module,
                            const char *name) {
-  ContextRef context;
-  if (CUresult result = enter(&context))
+  std::shared_ptr<CUmod_st> found;
+  if (CUresult result = enterModule(module, &found))
     return result;
   if (!reference || !name)
     return invalidValue("reference or name is null");
-  Driver &driver = Driver::get();
-  auto found = driver.find(driver.modules, module);
-  if (!found)
-    return invalidHandle("the module");
   for (auto &candidate : found->textures)
     if (candidate->name == name) {
       *reference = candidate.get();
