@@ -119,6 +119,29 @@ void nonsenseIsRefused(const char *setting) {
   Process::end();
 }
 
+void settingIsRefused(const char *name, const char *value) {
+  Process process("");
+  setenv(name, value, 1);
+  EXPECT_EQ(cuInit(0), CUDA_ERROR_INVALID_VALUE);
+  EXPECT_ERROR_HAS(name);
+  Process::end();
+}
+
+// Read once a process too.
+TEST_F(DriverInjectionDeathTest, SettingsThatMakeNoSenseAreRefused) {
+  const char *const settings[][2] = {{"PASCALINE_EMULATOR_MEMORY", "8GiB"},
+                                     {"PASCALINE_EMULATOR_MEMORY", "1e9"},
+                                     {"PASCALINE_EMULATOR_MEMORY", "-1"},
+                                     {"PASCALINE_EMULATOR_THREADS", "0"},
+                                     {"PASCALINE_EMULATOR_THREADS", "65"},
+                                     {"PASCALINE_EMULATOR_DEVICES", "17"},
+                                     {"PASCALINE_EMULATOR_TIMEOUT", "10 min"},
+                                     {"PASCALINE_EMULATOR_TIMEOUT", "inf"},
+                                     {"PASCALINE_EMULATOR_CACHE_SIZE", "1G"}};
+  for (auto &[name, value] : settings)
+    EXPECT_GOOD_PROCESS(settingIsRefused(name, value)) << name << value;
+}
+
 TEST_F(DriverInjectionDeathTest, AllocationsFail) {
   EXPECT_GOOD_PROCESS(allocationsFail());
 }
@@ -138,7 +161,7 @@ TEST_F(DriverInjectionDeathTest, NonsenseIsRefused) {
   for (const char *setting :
        {"cuMemAlloc", "cuMemAlloc:0", "cuMemAlloc:x", ":1",
         "cuMemAlloc:1=", "cuMemAlloc:1=0", "cuMemAlloc:1=gone",
-        "cuMemAlloc:1,,", "cuMemAlloc:99999999999999999999"})
+        "cuMemAlloc:1,,", "cuNoSuchCall:1", "cuMemAlloc:99999999999999999999"})
     EXPECT_GOOD_PROCESS(nonsenseIsRefused(setting)) << setting;
 }
 

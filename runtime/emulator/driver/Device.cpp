@@ -62,13 +62,40 @@ constexpr int kLastAttribute = 148;
 int pascaline::emulator::deviceCount() {
   static const int count = [] {
     const char *text = std::getenv("PASCALINE_EMULATOR_DEVICES");
-    if (!text || !*text)
-      return 1;
-    char *end = nullptr;
-    long value = std::strtol(text, &end, 10);
-    return *end || value < 1 || value > kMaxDevices ? 0 : int(value);
+    return text && *text ? std::atoi(text) : 1; // cuInit has checked it
   }();
   return count;
+}
+
+// A setting that makes no sense must not be taken for another: "8GiB" is not
+// the default's 11, nor "10 min" no timeout at all. A sentence, or nothing.
+static std::string settingProblem() {
+  struct Setting {
+    const char *name;
+    double least, most;
+    bool whole;
+  };
+  const Setting settings[] = {
+      {"THREADS", 1, double(kMaxWorkers), true},
+      {"MEMORY", 1, double(DeviceMemory::mostBytes()), true},
+      {"DEVICES", 1, double(kMaxDevices), true},
+      {"TIMEOUT", 0, 999999, false},
+      {"CACHE_SIZE", 1, 1e18, true},
+  };
+  for (const Setting &setting : settings) {
+    std::string name = std::string("PASCALINE_EMULATOR_") + setting.name;
+    const char *text = std::getenv(name.c_str());
+    if (!text || !*text)
+      continue;
+    char *end = nullptr;
+    double value = std::strtod(text, &end);
+    if (*end || !(value >= setting.least && value <= setting.most) ||
+        text[std::strspn(text, setting.whole ? "0123456789" : "0123456789.")])
+      return name + " is not a number from " +
+             std::to_string(uint64_t(setting.least)) + " to " +
+             std::to_string(uint64_t(setting.most));
+  }
+  return "";
 }
 
 CUresult cuInit(unsigned flags) {
@@ -76,10 +103,8 @@ CUresult cuInit(unsigned flags) {
     return invalidValue("cuInit takes no flags");
   if (const char *problem = injectionProblem())
     return invalidValue(problem);
-  if (deviceCount() == 0)
-    return invalidValue(
-        "PASCALINE_EMULATOR_DEVICES is not a number from 1 to " +
-        std::to_string(kMaxDevices));
+  if (std::string problem = settingProblem(); !problem.empty())
+    return invalidValue(problem);
   if (const char *problem = counterFileProblem())
     return invalidValue(problem);
   if (CUresult result = injectedFailure(__func__))

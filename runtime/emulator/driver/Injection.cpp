@@ -41,6 +41,11 @@ bool parse(std::string_view text, Rule &rule) {
   if (colon == std::string_view::npos || colon == 0)
     return false;
   rule.call = withoutVersion(text.substr(0, colon));
+  void *function = nullptr;
+  if (rule.call != "*" &&
+      cuGetProcAddress_v2(std::string(rule.call).c_str(), &function, 0, 0,
+                          nullptr) != CUDA_SUCCESS)
+    return false;
   text.remove_prefix(colon + 1);
   size_t equals = text.find('=');
   std::string_view error = equals == std::string_view::npos
@@ -77,7 +82,7 @@ Plan *readPlan() {
       plan->problem = "PASCALINE_EMULATOR_FAIL: '" +
                       std::string(text.substr(0, comma)) +
                       "' is not of the form call:number, call:number=error or "
-                      "call:number=lost";
+                      "call:number=lost, with a call that there is";
     plan->rules.push_back(std::move(rule));
     text.remove_prefix(std::min(comma + 1, text.size()));
   }

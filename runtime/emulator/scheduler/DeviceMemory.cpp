@@ -67,6 +67,8 @@ DeviceMemory &DeviceMemory::get() {
   return *memory;
 }
 
+uint64_t DeviceMemory::mostBytes() { return kLocalOffset; }
+
 DeviceMemory::DeviceMemory() : base(reserveWindow()), limit(readLimit()) {
   const char *poisonText = std::getenv("PASCALINE_EMULATOR_POISON");
   poison = poisonText && *poisonText && *poisonText != '0';

@@ -47,6 +47,9 @@ public:
   // Never destroyed: workers may outlive static destructors.
   static DeviceMemory &get();
 
+  // The largest PASCALINE_EMULATOR_MEMORY.
+  static uint64_t mostBytes();
+
   // False when the process could not reserve the window (ulimit -v, say).
   bool available() const { return base != 0; }
   uint64_t windowBase() const { return base; }
