@@ -12,12 +12,13 @@ class AccessGroups : public testing::Test {
 protected:
   void parse(const std::string &body) {
     text = ".version 6.0\n.target sm_61\n.address_size 64\n"
-           ".visible .entry k(.param .u64 p) {\n.shared .align 16 .b8 s[64];\n"
+           ".func f() { ret; }\n.visible .entry k(.param .u64 p) {\n.shared "
+           ".align 16 .b8 s[64];\n"
            ".reg .pred %p<4>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n" +
            body + "ret;\n}\n";
     module = ptx::parse(text, diagnostic);
     ASSERT_TRUE(module) << diagnostic.text();
-    function = &module->functions.front();
+    function = &module->functions.back();
   }
   // The displacements of the group that the first instruction begins.
   std::vector<int64_t> group(const std::string &body) {
@@ -65,7 +66,9 @@ TEST_F(AccessGroups, EndsWhereTheBaseChanges) {
 
 TEST_F(AccessGroups, EndsWhereTheThreadMayGoElsewhereOrIsOrdered) {
   for (const char *end :
-       {"@%p1 bra L;\n", "L:\n", "bar.sync 0;\n", "membar.cta;\n",
+       {"@%p1 bra L;\n", "L:\n", "bar.sync 0;\n", "barrier.sync 0;\n",
+        "membar.cta;\n", "fence.acq_rel.cta;\n", "call f;\n", "exit;\n",
+        "vote.sync.any.pred %p2, %p3, -1;\n", "activemask.b32 %r3;\n",
         "red.shared.add.u32 [%r3], 1;\n", "@%p1 ret;\n", "trap;\n",
         "shfl.sync.idx.b32 %r3, %r4, 0, 31, -1;\n",
         "ld.volatile.shared.u32 %r3, [%r4];\n"}) {

@@ -129,6 +129,28 @@ const Fault kFaults[] = {
      {"deadlock", "at line @B",
       "a shuffle of lanes 0xffffffff, one is (4,0,0) "
       "at line @A"}},
+    // What was read since the barrier is looked at in the kernel itself. The
+    // last to reach a barrier goes on first.
+    {{"HalfOfAWideReadIsWrittenSince",
+      OWN "st.shared.u32 [%r1], %r0;\nbar.sync 0;\n"
+          "setp.ne.u32 %p1, %r0, 63;\n@%p1 bra READ;\n"
+          "st.shared.u32 [s+4], %r0; //B\nld.shared.u32 %r3, [s];\n"
+          "READ:\nld.shared.v2.u32 {%r3, %r4}, [s]; //A\n",
+      kWords, 1, 64},
+     kFailed,
+     {"thread (0,0,0): race",
+      "line @A reads 8 bytes, which thread (63,0,0) has "
+      "written at line @B"}},
+    {{"WrittenAfterTheWritersOwnRead",
+      OWN "st.shared.u32 [%r1], %r0;\nbar.sync 0;\n"
+          "setp.ne.u32 %p1, %r0, 63;\n@%p1 bra READ;\n"
+          "ld.shared.u32 %r3, [s];\nst.shared.u32 [s], %r3; //B\n"
+          "READ:\nld.shared.u32 %r3, [s]; //A\n",
+      kWords, 1, 64},
+     kFailed,
+     {"thread (0,0,0): race",
+      "line @A reads 4 bytes, which thread (63,0,0) has "
+      "written at line @B"}},
     // What one check stands for is reported each by its own line.
     {{"SecondOfAGroupIsOutside",
       "mov.u32 %r1, s;\nst.shared.u32 [%r1], %r0;\n"

@@ -1,5 +1,6 @@
 // Running a block allocates nothing: what a launch needs does not grow with
-// its blocks. Counts every operator new of the process.
+// its blocks. Nor is anything left of one. Counts every operator new and delete
+// of the process.
 #include "SchedulerTest.h"
 
 #include <atomic>
@@ -9,18 +10,25 @@
 namespace {
 
 std::atomic<uint64_t> allocations{0};
+std::atomic<int64_t> live{0};
 
-}
+} // namespace
 
 void *operator new(size_t bytes) {
   allocations.fetch_add(1, std::memory_order_relaxed);
+  live.fetch_add(1, std::memory_order_relaxed);
   void *memory = std::malloc(bytes);
   if (!memory)
     throw std::bad_alloc();
   return memory;
 }
-void operator delete(void *memory) noexcept { std::free(memory); }
-void operator delete(void *memory, size_t) noexcept { std::free(memory); }
+void operator delete(void *memory) noexcept {
+  live.fetch_sub(memory != nullptr, std::memory_order_relaxed);
+  std::free(memory);
+}
+void operator delete(void *memory, size_t) noexcept {
+  ::operator delete(memory);
+}
 
 namespace pascaline::emulator {
 namespace {
@@ -60,6 +68,22 @@ TEST(SchedulerAllocation, NoneABlock) {
   uint64_t before = allocations;
   ::operator delete(::operator new(1)); // and they are counted
   EXPECT_GT(allocations, before);
+}
+
+// The thread that made it never returns from the hook.
+TEST(SchedulerAllocation, NothingIsLeftOfAMistake) {
+  auto left = [](ThreadFunction function) {
+    int64_t before = live;
+    EXPECT_NE(launch(function, shape(1, 64), nullptr).message, "");
+    return live - before;
+  };
+  ThreadFunction mistakes[] = {
+      [](ThreadState *s) { pascalineEmulatorBarrier(s, 16, 0); },
+      [](ThreadState *s) { pascalineEmulatorShuffle(s, 3, 0, 0, 31, 0); }};
+  for (ThreadFunction mistake : mistakes) {
+    left(mistake); // workers, stacks
+    EXPECT_EQ(left(mistake), 0);
+  }
 }
 
 } // namespace

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Mutated PTX on the emulator, loaded and launched, plain and sanitized: no crash, no hang.
 
-    ptx.py [--cases N | --minutes M] [--first N] [--keep DIR] [--library FILE]
+    ptx.py [--cases N | --minutes M] [--first N] [--keep DIR] [--library FILE] [--preload FILE]
 
 The texts are those that NVRTC makes of the kernels of test/emulator/cuda. A case is its number:
 `--first 1234 --cases 1` makes the same one again; odd ones run under the sanitizer. Cases run in
@@ -9,7 +9,7 @@ child processes, of which a crash or a hang ends one and is a failure. What a mu
 computes, and which error it ends with, is its own affair.
 
 An emulator built with -DPASCALINE_SANITIZE=address,undefined (docs/emulator.md) has to be loaded
-after its runtime: LD_PRELOAD="$(gcc -print-file-name=libasan.so)".
+after its runtime: --preload "$(gcc -print-file-name=libasan.so)".
 """
 
 import ctypes
@@ -100,11 +100,13 @@ def child(library, folder, cases):
         print(outcome, flush=True)
 
 
-def run_batch(library, folder, cases, sanitize):
+def run_batch(library, folder, cases, sanitize, preload=None):
     """Run cases in a child; returns (outcomes, the case that it died of or None, why)."""
     environment = dict(os.environ, PASCALINE_EMULATOR_TIMEOUT=LAUNCH_S,
                        PASCALINE_EMULATOR_CACHE="off",
                        PASCALINE_EMULATOR_SANITIZE="1" if sanitize else "0")
+    if preload:  # NVRTC does not find its parts under ASan: in the children only
+        environment.update(LD_PRELOAD=str(preload), ASAN_OPTIONS="detect_leaks=0")
     command = [sys.executable, __file__, "--child", str(library), str(folder),
                *map(str, cases)]
     outcomes, current = [], None
@@ -131,7 +133,7 @@ def run_batch(library, folder, cases, sanitize):
     return outcomes, current, f"exit status {code}: {said}"
 
 
-def check(library, first, cases, minutes=0.0, keep=None):
+def check(library, first, cases, minutes=0.0, keep=None, preload=None):
     """Run cases, or for some minutes; a Failure names those that crashed or hung."""
     end, bad, counts = time.monotonic() + minutes * 60, [], {}
     with tempfile.TemporaryDirectory() as folder:
@@ -142,7 +144,7 @@ def check(library, first, cases, minutes=0.0, keep=None):
             for odd in (0, 1):
                 batch = [n for n in range(case, last) if n % 2 == odd]
                 while batch:
-                    outcomes, died, why = run_batch(library, folder, batch, bool(odd))
+                    outcomes, died, why = run_batch(library, folder, batch, bool(odd), preload)
                     for outcome in outcomes:
                         counts[outcome] = counts.get(outcome, 0) + 1
                     if not why:
@@ -173,10 +175,11 @@ def main():
     parser.add_argument("--minutes", type=float, default=0.0, metavar="M",
                         help="go on for so long")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="where to leave what failed")
+    parser.add_argument("--preload", type=Path, metavar="FILE", help="loaded before the emulator")
     args = parser.parse_args()
     report = harness.Report(args)
     report.run("mutated-ptx", lambda: check(args.library, args.first, args.cases, args.minutes,
-                                            args.keep))
+                                            args.keep, args.preload))
     report.finish()
 
 

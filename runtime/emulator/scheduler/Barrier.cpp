@@ -4,16 +4,19 @@
 namespace pascaline::emulator {
 
 void BlockRunner::misuse(BlockThread *thread, uint32_t id, uint32_t count) {
-  std::string barrier = "line " + std::to_string(thread->state.line) +
-                        ": barrier " + std::to_string(id);
-  std::string threads = " for " + std::to_string(count) + " threads";
-  if (id >= 16)
-    explain(thread, barrier + " is not in 0..15");
-  else if (count % 32)
-    explain(thread, barrier + threads + ", which is no multiple of 32");
-  else
-    explain(thread, barrier + threads + ", where others wait for " +
-                        std::to_string(barriers[id].count) + " (0: the block)");
+  { // leave() does not unwind.
+    std::string barrier = "line " + std::to_string(thread->state.line) +
+                          ": barrier " + std::to_string(id);
+    std::string threads = " for " + std::to_string(count) + " threads";
+    if (id >= 16)
+      explain(thread, barrier + " is not in 0..15");
+    else if (count % 32)
+      explain(thread, barrier + threads + ", which is no multiple of 32");
+    else
+      explain(thread, barrier + threads + ", where others wait for " +
+                          std::to_string(barriers[id].count) +
+                          " (0: the block)");
+  }
   leave();
 }
 
