@@ -138,6 +138,13 @@ class Check:
         if status != 1 or "--shape ids=" not in err:
             raise harness.Failure(f"without --shape: status {status}: {err}")
 
+    def test_scalar_inputs(self):
+        """Arrays that numpy likes to make numbers of."""
+        feeds = {"x": np.ones((2, 3), np.float32), "s": np.array(1.5, np.float32)}
+        path, _ = self.save((graphs.node_graph([node("Mul", "x s", "y")], feeds, ["y"]), feeds))
+        for precision in ("fp32", "fp16"):
+            self.report(path, "--precision", precision)
+
     def test_half_overflow(self):
         """Numbers beyond 65504 between two kernels: the node, its kernel, and the pass."""
         path, inputs = self.save(scaled_model(HALF_FAULT))

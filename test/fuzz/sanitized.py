@@ -16,6 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+import onnx
+import onnx.parser
 
 import mutate  # sets the path for the next
 import harness
@@ -23,6 +25,9 @@ import harness
 BUILD, PLAIN = harness.ROOT / "build/asan", harness.ROOT / "build"
 LLVM = Path("/usr/lib/llvm-19/lib/cmake")
 CASES = 10000
+SEVERAL_SHAPES = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[n,4] x) => (float[n,4] y) { s = Softmax(x)
+  y = Relu(s) }"""
 LEAST_ACCEPTED = 100  # one in so many cases must get to the end
 MEMORY_MIB = 4096
 ASAN = f"allocator_may_return_null=1:max_allocation_size_mb={MEMORY_MIB}:detect_leaks=1"
@@ -100,7 +105,7 @@ class Sanitized:
                 lambda pack: replay("fuzz-model", "--pack", pack, build=where), packs)))
 
     def artifacts(self):
-        """Of small models and of one with several kernels."""
+        """Of small models, of one with several kernels and of one with several shapes."""
         product = harness.product(self.args)
         seeds = []
         for name, content in mutate.seed_models()[::40]:
@@ -108,6 +113,9 @@ class Sanitized:
             model.write_bytes(content)
             seeds.append(self.folder / f"{len(seeds)}.pasc")
             product.compile(model, seeds[-1])
+        onnx.save(onnx.parser.parse_model(SEVERAL_SHAPES), self.folder / "sets.onnx")
+        seeds.append(self.folder / "sets.pasc")
+        product.compile(self.folder / "sets.onnx", seeds[-1], "--shape", "x=1x4,7x4,2x4")
         self.expect(replay("fuzz-artifact", "--first", self.args.first, "--cases",
                            self.args.cases, *seeds))
 

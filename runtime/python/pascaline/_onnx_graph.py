@@ -182,7 +182,8 @@ def _value_info(name: str, array: np.ndarray) -> onnx.ValueInfoProto:
 
 def _jitter(array: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     noise = rng.standard_normal(array.shape)
-    return (array.astype(np.float64) * (1 + _ULP * noise)).astype(np.float32)
+    # An array of rank 0 would become a number, which ONNX Runtime does not take.
+    return np.asarray(array.astype(np.float64) * (1 + _ULP * noise), np.float32)
 
 
 def _serialized(model: onnx.ModelProto) -> bytes:
