@@ -3,8 +3,8 @@
 
 Builds test/fuzz's targets, instrumented, into build/asan, and replays seeded cases in their
 processes: artifacts and arrays mutated as bytes, models as mutate.py makes them (import, graph
-passes and plan). The compiler takes some ten minutes of a core to build so: without --models the
-models run in an ordinary build. A failure names its case; `--first N --cases 1` runs it alone.
+passes and plan). The compiler takes some ten minutes of a core to build so, the cases half a minute.
+A failure names its case; `--first N --cases 1` runs it alone.
 """
 
 import os
@@ -22,8 +22,9 @@ import onnx.parser
 import mutate  # sets the path for the next
 import harness
 
-BUILD, PLAIN = harness.ROOT / "build/asan", harness.ROOT / "build"
+BUILD = harness.ROOT / "build/asan"
 LLVM = Path("/usr/lib/llvm-19/lib/cmake")
+TARGETS = ["fuzz-artifact", "fuzz-model", "fuzz-npy"]
 CASES = 10000
 SEVERAL_SHAPES = """<ir_version: 8, opset_import: ["" : 17]>
 g (float[n,4] x) => (float[n,4] y) { s = Softmax(x)
@@ -33,7 +34,7 @@ MEMORY_MIB = 4096
 ASAN = f"allocator_may_return_null=1:max_allocation_size_mb={MEMORY_MIB}:detect_leaks=1"
 
 
-def build(jobs, with_models):
+def build(jobs):
     """Configures and builds the targets; a Failure with the log's end."""
     proto = next((harness.ROOT / "build/venv/lib").glob("python3*/site-packages/onnx/onnx-ml.proto"))
     options = ["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG",
@@ -44,11 +45,8 @@ def build(jobs, with_models):
         options += [f"-DCMAKE_{language}_COMPILER_LAUNCHER=ccache" for language in ("C", "CXX")]
     environment = {**os.environ, "CCACHE_SLOPPINESS":
                    "pch_defines,time_macros,include_file_mtime,include_file_ctime"}
-    small = ["fuzz-artifact", "fuzz-npy"]
     for command in (["cmake", "-S", str(harness.ROOT), "-B", str(BUILD), "-G", "Ninja", *options],
-                    ["ninja", "-C", str(BUILD), "-j", str(jobs), *small],
-                    ["ninja", "-C", str(BUILD if with_models else PLAIN), "-j", str(jobs),
-                     "fuzz-model"]):
+                    ["ninja", "-C", str(BUILD), "-j", str(jobs), *TARGETS]):
         result = subprocess.run(command, capture_output=True, text=True, check=False,
                                 env=environment)
         if result.returncode != 0:
@@ -63,10 +61,10 @@ def write_pack(path, models, numbers):
             file.write(struct.pack("<I", len(content)) + content)
 
 
-def replay(target, *arguments, build=BUILD):
+def replay(target, *arguments):
     """Runs a target; a Failure with its case and what the sanitizer says."""
     environment = {**os.environ, "ASAN_OPTIONS": ASAN}
-    result = subprocess.run([str(build / "bin" / target), *map(str, arguments)],
+    result = subprocess.run([str(BUILD / "bin" / target), *map(str, arguments)],
                             capture_output=True, text=True, errors="replace", check=False,
                             env=environment)
     if result.returncode != 0:
@@ -99,10 +97,8 @@ class Sanitized:
         for job in range(jobs):
             packs.append(self.folder / f"models-{job}.pack")
             write_pack(packs[-1], models, range(first + job, first + self.args.cases, jobs))
-        where = BUILD if self.args.models else PLAIN
         with ThreadPoolExecutor(jobs) as pool:
-            self.expect(sum(pool.map(
-                lambda pack: replay("fuzz-model", "--pack", pack, build=where), packs)))
+            self.expect(sum(pool.map(lambda pack: replay("fuzz-model", "--pack", pack), packs)))
 
     def artifacts(self):
         """Of small models, of one with several kernels and of one with several shapes."""
@@ -133,13 +129,12 @@ def main():
     """Build, then the tests."""
     parser = harness.arguments(__doc__)
     parser.add_argument("--first", type=int, default=0, help="number of the first case")
-    parser.add_argument("--models", action="store_true", help="instrument the compiler too")
     parser.add_argument("--cases", type=int, default=CASES, help="how many of each")
     args = parser.parse_args()
     report = harness.Report(args)
     with harness.scratch() as folder:
         tests = Sanitized(args, folder)
-        if report.run("sanitized/build", lambda: build(args.jobs, args.models), always=True):
+        if report.run("sanitized/build", lambda: build(args.jobs), always=True):
             for name in ("arrays", "artifacts", "models"):
                 start = time.perf_counter()
                 report.run(f"sanitized/{name}", getattr(tests, name))
