@@ -83,6 +83,22 @@ TEST_F(Emulator, IsTakenByAutoWithTheReason) {
   EXPECT_EQ(result.err.find("pascaline: running on "), 0u) << result.err;
 }
 
+// Without the first launch the second reads what nobody wrote: kernel, node,
+// line, block and thread are named, and only where accesses are checked.
+TEST_F(Emulator, SanitizesAndNamesWhereAndForWhom) {
+  sample.contents.launches.erase(sample.contents.launches.begin());
+  write("add.pasc", sample.bytes());
+  std::string command = "run add.pasc --device emulator --output-dir out ";
+  EXPECT_EQ(run(command + inputs).code, 0);
+  ToolResult result = run(command + inputs + " --sanitize");
+  EXPECT_EQ(result.code, 1);
+  for (const char *part :
+       {"launch 0 of model add", "kernel add for node second",
+        "block (0,0,0), thread (0,0,0): line 32 reads 4 bytes of device memory "
+        "that nobody has written"})
+    EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+}
+
 TEST_F(Emulator, FailsWithOneSentenceAndWritesNothing) {
   auto refused = [&](const char *sentence) {
     write("add.pasc", sample.bytes());
