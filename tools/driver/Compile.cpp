@@ -160,7 +160,8 @@ static std::string checkOutputs(const CompileOptions &options) {
     outputs.insert(outputs.begin(), options.output);
   for (auto [i, output] : llvm::enumerate(outputs)) {
     if (isSameFile(output, options.model))
-      return (output + ": is the model itself; give the result another name")
+      return (output + ": is the model itself; give " +
+              (output == options.output ? "-o" : "--report") + " another name")
           .str();
     for (StringRef other : ArrayRef(outputs).take_front(i))
       if (isSameFile(output, other))
