@@ -178,10 +178,7 @@ def main():
     os.environ.setdefault("PASCALINE_LIBRARY_DIR", str(args.bin.resolve().parent / "lib"))
     report = harness.Report(args)
     with harness.scratch() as folder:
-        tests = Calibrate(harness.product(args), folder)
-        for name in dir(tests):
-            if name.startswith("test_"):
-                report.run(name[5:], getattr(tests, name))
+        report.run_methods(Calibrate(harness.product(args), folder))
     report.finish()
 
 

@@ -279,10 +279,7 @@ def main():
     os.environ.setdefault("PASCALINE_LIBRARY_DIR", str(args.bin.resolve().parent / "lib"))
     report = harness.Report(args)
     with harness.scratch() as folder:
-        check = Check(folder)
-        for name in dir(check):
-            if name.startswith("test_"):
-                report.run(name[5:], getattr(check, name))
+        report.run_methods(Check(folder))
     report.finish()
 
 

@@ -165,6 +165,12 @@ class Report:
             for (name, _), outcome in zip(chosen, outcomes):
                 self._note(name, *outcome)
 
+    def run_methods(self, tests):
+        """Run an object's methods of the name test_..., one after the other."""
+        for name in dir(tests):
+            if name.startswith("test_"):
+                self.run(name[5:], getattr(tests, name))
+
     def _is_chosen(self, name):
         return not self.args.only or any(word in name for word in self.args.only)
 

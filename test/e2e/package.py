@@ -241,10 +241,7 @@ def main():
     os.environ.setdefault("PASCALINE_LIBRARY_DIR", str(args.bin.resolve().parent / "lib"))
     report = harness.Report(args)
     with harness.scratch() as folder:
-        package = Package(harness.product(args), folder)
-        for name in dir(package):
-            if name.startswith("test_"):
-                report.run(name[5:], getattr(package, name))
+        report.run_methods(Package(harness.product(args), folder))
     report.finish()
 
 
